@@ -1,1 +1,35 @@
-//! The contract.
+#![doc = include_str!("../README.md")]
+
+mod args;
+mod card;
+mod clip;
+mod context;
+mod error;
+mod event;
+mod gate;
+mod output;
+mod preview;
+mod queue;
+mod schema;
+mod spec;
+mod text;
+mod tool;
+mod wrap;
+
+pub use crate::{
+    args::{check_args, parse_args},
+    card::{Card, CardError, CardKind, CardOption, CardPort, Effect, Reply},
+    clip::{Clipped, clip, clip_middle},
+    context::{CallId, Caller, Context, Dispatch, Events, Limits, Nothing, ToolCall},
+    error::{ErrorKind, ToolError},
+    event::Event,
+    gate::{Decision, Gate},
+    output::{ChangeKind, Content, FileChange, Part, ToolOutput},
+    preview::{Location, Preview, PreviewKind},
+    queue::CardQueue,
+    schema::portable,
+    spec::{Tier, ToolSpec},
+    text::for_person,
+    tool::{BoxFuture, Tool, ToolResult},
+    wrap::{described, renamed},
+};

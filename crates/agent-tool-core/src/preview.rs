@@ -1,0 +1,125 @@
+//! What a call would do, before it does it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{FileChange, Tier, ToolSpec, clip};
+
+/// What kind of thing a call is: the Agent Client Protocol's words, so that an adapter for an
+/// editor is a mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "each word is the protocol's own and says what it is")]
+pub enum PreviewKind {
+    Read,
+    Edit,
+    Delete,
+    Move,
+    Search,
+    Execute,
+    Think,
+    Fetch,
+    Other,
+}
+
+/// A place that a call is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Location {
+    /// The path as the workspace shows it.
+    pub path: String,
+    /// The line, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+}
+
+impl Location {
+    /// A file as a whole.
+    #[must_use]
+    pub fn file(path: impl Into<String>) -> Self {
+        Self { path: path.into(), line: None }
+    }
+}
+
+/// What a call would do, made without side effects from the plan that the call itself applies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Preview {
+    /// One line that says what would be done.
+    pub title: String,
+    /// What kind of thing it is.
+    pub kind: PreviewKind,
+    /// What it is about, at length: a diff, a command, a cell.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub body: String,
+    /// The places that it is about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub locations: Vec<Location>,
+    /// The files that it would change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<FileChange>,
+    /// Identifies the plan. An approval holds for this plan alone: the call makes its plan again
+    /// and refuses with `Conflict` where the fingerprint differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
+}
+
+/// How many characters of the arguments the default preview shows.
+const ARGUMENTS_LIMIT: usize = 2_000;
+
+impl Preview {
+    /// A preview with a title alone.
+    #[must_use]
+    pub fn new(kind: PreviewKind, title: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            kind,
+            body: String::new(),
+            locations: Vec::new(),
+            changes: Vec::new(),
+            fingerprint: None,
+        }
+    }
+
+    /// The tool's name and the arguments, clipped: what is known of any tool.
+    #[must_use]
+    pub fn of_arguments(spec: &ToolSpec, args: &Value) -> Self {
+        let kind = match spec.tier {
+            Tier::Read => PreviewKind::Read,
+            Tier::Write => PreviewKind::Edit,
+            Tier::Exec => PreviewKind::Execute,
+        };
+        let body = serde_json::to_string_pretty(args).unwrap_or_default();
+        Self::new(kind, format!("call {}", spec.name)).with_body(clip(&body, ARGUMENTS_LIMIT).text)
+    }
+
+    /// The same preview with this body.
+    #[must_use]
+    pub fn with_body(mut self, body: impl Into<String>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// The same preview with these places.
+    #[must_use]
+    pub fn with_locations(mut self, locations: Vec<Location>) -> Self {
+        self.locations = locations;
+        self
+    }
+
+    /// The same preview with the changes, whose files become its locations.
+    #[must_use]
+    pub fn with_changes(mut self, changes: Vec<FileChange>) -> Self {
+        self.locations.extend(changes.iter().map(|change| Location::file(&change.path)));
+        self.changes = changes;
+        self
+    }
+
+    /// The same preview bound to a plan.
+    #[must_use]
+    pub fn with_fingerprint(mut self, fingerprint: impl Into<String>) -> Self {
+        self.fingerprint = Some(fingerprint.into());
+        self
+    }
+}

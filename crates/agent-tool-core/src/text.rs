@@ -1,0 +1,81 @@
+//! Text on its way to a person's screen.
+
+/// Stands where a character was that could have hidden or forged what a person reads.
+const REMOVED: char = '\u{FFFD}';
+
+/// The text as it may be shown to a person: without escape sequences, control characters and
+/// bidirectional overrides.
+///
+/// Terminal escape sequences vanish whole. Every other control character save newline and tab,
+/// and every character that reorders text (the [Trojan Source] attack), becomes U+FFFD, so that a
+/// reader sees that something stood there. What a model gets stays verbatim.
+///
+/// ```
+/// # use agent_tool_core::for_person;
+/// assert_eq!(for_person("a\u{1b}[31mred\u{1b}[0m\r\nb"), "ared\nb");
+/// assert_eq!(for_person("x\u{202e}y\u{7}"), "x\u{fffd}y\u{fffd}");
+/// ```
+///
+/// [Trojan Source]: https://trojansource.codes
+#[must_use]
+pub fn for_person(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\u{1b}' => skip_escape(&mut rest),
+            '\u{9b}' => skip_control_sequence(&mut rest),
+            '\r' if rest.peek() == Some(&'\n') => {}
+            '\n' | '\t' => shown.push(c),
+            c if c.is_control() || reorders(c) => shown.push(REMOVED),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+fn reorders(c: char) -> bool {
+    matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// What follows an escape: ECMA-48, section 5.3 to 5.6.
+fn skip_escape(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    match rest.peek() {
+        Some('[') => {
+            rest.next();
+            skip_control_sequence(rest);
+        }
+        Some(']' | 'P' | 'X' | '^' | '_') => {
+            rest.next();
+            skip_control_string(rest);
+        }
+        Some(' '..='/') => {
+            while rest.next_if(|c| matches!(c, ' '..='/')).is_some() {}
+            rest.next_if(|c| matches!(c, '0'..='~'));
+        }
+        Some('0'..='~') => {
+            rest.next();
+        }
+        _ => {}
+    }
+}
+
+fn skip_control_sequence(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    while rest.next_if(|c| matches!(c, ' '..='?')).is_some() {}
+    rest.next_if(|c| matches!(c, '@'..='~'));
+}
+
+/// Ends at a string terminator or a bell, and at a newline: an unfinished one must not swallow
+/// the rest of what a person is to read.
+fn skip_control_string(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    while let Some(c) = rest.next_if(|c| *c != '\n') {
+        match c {
+            '\u{7}' | '\u{9c}' => return,
+            '\u{1b}' => {
+                rest.next_if_eq(&'\\');
+                return;
+            }
+            _ => {}
+        }
+    }
+}
