@@ -1,0 +1,80 @@
+use agent_tool_core::{Tier, ToolSpec, check_args};
+use serde_json::{Value, json};
+
+fn spec() -> ToolSpec {
+    ToolSpec::new("find", Tier::Read, "").with_input(json!({
+        "type": "object",
+        "properties": {
+            "path": {"type": "string"},
+            "limit": {"type": ["integer", "null"], "format": "uint32", "minimum": 0},
+            "mode": {"type": "string", "enum": ["all", "some"]},
+            "deep": {"type": "boolean"},
+            "marks": {"type": "array", "items": {"type": "object", "properties": {"line": {"type": "integer"}}, "required": ["line"]}},
+        },
+        "required": ["path"],
+    }))
+}
+
+fn message(args: Value) -> String {
+    check_args(&spec(), args).expect_err("refused").message
+}
+
+#[test]
+fn a_wrong_argument_is_named_with_what_came_and_what_it_takes() {
+    let cases = [
+        (json!({}), "find: the argument `path` is missing; it takes a string"),
+        (json!({"path": null}), "find: the argument `path` is missing; it takes a string"),
+        (json!({"path": 3}), "find: `path` came as 3 but takes a string"),
+        (json!({"path": "a", "limit": 2.5}), "find: `limit` came as 2.5 but takes a whole number"),
+        (
+            json!({"path": "a", "limit": "5"}),
+            "find: `limit` came as \"5\" but takes a whole number",
+        ),
+        (json!({"path": "a", "deep": 1}), "find: `deep` came as 1 but takes true or false"),
+        (
+            json!({"path": "a", "mode": "most"}),
+            "find: `mode` came as \"most\" but takes one of \"all\", \"some\"",
+        ),
+        (
+            json!({"path": "a", "depth": 1}),
+            "find: there is no argument `depth`; it takes deep, limit, marks, mode, path",
+        ),
+        (
+            json!({"path": "a", "marks": [{"line": 1}, {"line": true}]}),
+            "find: `marks[1].line` came as true but takes a whole number",
+        ),
+        (
+            json!({"path": "a", "marks": [{}]}),
+            "find: the argument `marks[0].line` is missing; it takes a whole number",
+        ),
+        (json!(["a"]), "find: the arguments came as [\"a\"] but takes an object"),
+    ];
+    for (args, expected) in cases {
+        assert_eq!(message(args), expected);
+    }
+}
+
+#[test]
+fn null_is_absence_and_whole_numbers_may_have_a_point() {
+    let args = json!({"path": "a", "limit": 5.0, "mode": null, "marks": [{"line": 2.0}]});
+    let checked = check_args(&spec(), args).expect("right arguments");
+    assert_eq!(checked, json!({"path": "a", "limit": 5, "marks": [{"line": 2}]}));
+    assert!(check_args(&ToolSpec::new("list", Tier::Read, ""), Value::Null).is_ok());
+}
+
+#[test]
+fn a_long_wrong_argument_is_clipped() {
+    let shown = message(json!({"path": ["x".repeat(500)]}));
+    assert!(shown.contains("more characters") && shown.len() < 200, "{shown}");
+}
+
+#[test]
+fn names_are_held_to_what_providers_accept() {
+    for good in ["read", "mcp__server__tool", "a-b", &"x".repeat(64)] {
+        assert!(ToolSpec::new(good, Tier::Read, "").validate().is_ok(), "{good}");
+    }
+    for bad in ["", "a b", "lsp.rename", "naïve", &"x".repeat(65)] {
+        let error = ToolSpec::new(bad, Tier::Read, "").validate().expect_err("refused");
+        assert_eq!(error.code, "invalid_spec", "{bad}");
+    }
+}

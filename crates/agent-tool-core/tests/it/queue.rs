@@ -1,0 +1,78 @@
+use std::{
+    future::Future,
+    pin::pin,
+    sync::{Arc, Mutex},
+    task::{Context, Poll, Waker},
+};
+
+use agent_tool_core::{
+    BoxFuture, CallId, Card, CardError, CardKind, CardOption, CardPort, CardQueue, Reply,
+};
+
+/// A port that notes what it shows and answers when it is told to.
+#[derive(Default)]
+struct Slow {
+    shown: Mutex<Vec<String>>,
+    answered: Mutex<Vec<String>>,
+}
+
+impl CardPort for Slow {
+    fn connected(&self) -> bool {
+        true
+    }
+
+    fn present(&self, card: Card) -> BoxFuture<'_, Result<Reply, CardError>> {
+        self.shown.lock().expect("shown").push(card.id.clone());
+        Box::pin(std::future::poll_fn(move |_| {
+            let answered = self.answered.lock().expect("answered").contains(&card.id);
+            if answered { Poll::Ready(Ok(Reply::option("yes"))) } else { Poll::Pending }
+        }))
+    }
+}
+
+fn card(id: &str) -> Card {
+    let mut card = Card::new(CardKind::Permission, id, CallId::new("call_1"), "May I?");
+    card.options = vec![CardOption::new("yes", "Yes")];
+    card
+}
+
+#[test]
+fn one_card_at_a_time_first_in_first_out_and_a_dropped_one_leaves() {
+    let port = Arc::new(Slow::default());
+    let queue = CardQueue::new(port.clone());
+    let mut cx = Context::from_waker(Waker::noop());
+    let up = Mutex::new(Vec::new());
+    let (queue, up_now) = (&queue, &up);
+    let show = |id: &'static str| {
+        queue.present_with(card(id), move || up_now.lock().expect("up").push(id))
+    };
+    let mut first = pin!(show("first"));
+    let mut third = pin!(show("third"));
+    assert!(first.as_mut().poll(&mut cx).is_pending());
+    {
+        let mut second = pin!(show("second"));
+        assert!(second.as_mut().poll(&mut cx).is_pending());
+        assert!(third.as_mut().poll(&mut cx).is_pending());
+    }
+    assert_eq!(*port.shown.lock().expect("shown"), ["first"]);
+    port.answered.lock().expect("answered").extend(["first".into(), "third".into()]);
+    assert_eq!(first.as_mut().poll(&mut cx), Poll::Ready(Ok(Reply::option("yes"))));
+    assert_eq!(third.as_mut().poll(&mut cx), Poll::Ready(Ok(Reply::option("yes"))));
+    assert_eq!(*port.shown.lock().expect("shown"), ["first", "third"]);
+    assert_eq!(*up.lock().expect("up"), ["first", "third"]);
+}
+
+#[test]
+fn an_answer_to_an_option_that_is_not_there_is_the_ports_error() {
+    struct Wrong;
+    impl CardPort for Wrong {
+        fn connected(&self) -> bool {
+            true
+        }
+        fn present(&self, _card: Card) -> BoxFuture<'_, Result<Reply, CardError>> {
+            Box::pin(async { Ok(Reply::option("maybe")) })
+        }
+    }
+    let answer = pollster::block_on(CardQueue::new(Arc::new(Wrong)).present(card("c1")));
+    assert_eq!(answer, Err(CardError::new("card c1 has no option \"maybe\"")));
+}

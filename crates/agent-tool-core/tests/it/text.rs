@@ -1,0 +1,43 @@
+use agent_tool_core::{clip_middle, for_person};
+use proptest::prelude::*;
+
+#[test]
+fn nothing_that_hides_or_forges_reaches_a_person() {
+    let cases = [
+        ("\u{1b}]0;title\u{7}shown", "shown"),
+        ("\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link"),
+        ("\u{1b}[2J\u{1b}[1;1Hforged", "forged"),
+        ("\u{9b}31mred", "red"),
+        ("\u{1b}(Bplain", "plain"),
+        ("unfinished\u{1b}]0;title\nnext", "unfinished\nnext"),
+        ("admin\u{202e}txt.exe\u{2066}x\u{2069}", "admin\u{fffd}txt.exe\u{fffd}x\u{fffd}"),
+        ("over\rwritten", "over\u{fffd}written"),
+        ("a\u{8}b\u{0}c", "a\u{fffd}b\u{fffd}c"),
+        ("tab\tnewline\ncrlf\r\n", "tab\tnewline\ncrlf\n"),
+        ("日本語 ünïcode 👩‍🚀", "日本語 ünïcode 👩‍🚀"),
+    ];
+    for (raw, shown) in cases {
+        assert_eq!(for_person(raw), shown, "{raw:?}");
+    }
+}
+
+#[test]
+fn head_and_tail_stay_and_the_cut_is_counted() {
+    let text: String = ('a'..='z').collect();
+    let clipped = clip_middle(&text, 9, Some("read all of it in /state/call_1.txt"));
+    assert_eq!(clipped.cut, 17);
+    assert_eq!(
+        clipped.text,
+        "abcdef\n… 17 more characters; read all of it in /state/call_1.txt …\nxyz"
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_control_character_survives(raw in "\\PC*|[\\x00-\\x1f\\x7f-\\x9f\\u{202a}-\\u{202e}a-z\\[\\];]*") {
+        let shown = for_person(&raw);
+        let bad = |c: char| c.is_control() && c != '\n' && c != '\t' || ('\u{202a}'..='\u{202e}').contains(&c);
+        prop_assert!(!shown.chars().any(bad));
+        prop_assert_eq!(for_person(&shown), shown);
+    }
+}
