@@ -1,0 +1,9 @@
+#![doc = include_str!("../README.md")]
+
+mod ports;
+mod specs;
+
+pub use crate::{
+    ports::{NobodyThere, ScriptedPerson},
+    specs::{SURFACE_TOKENS, spec_faults, tokens},
+};
