@@ -10,6 +10,7 @@ mod setup;
 mod sh;
 mod spec;
 mod test;
+mod tour;
 
 use std::process::ExitCode;
 
@@ -47,6 +48,7 @@ fn chore(args: &[&str]) -> Result<()> {
     std::env::set_current_dir(sh::root())?;
     match args {
         ["setup"] => setup::setup(),
+        ["tour"] => tour::tour(),
         ["test"] => test::test(),
         ["fixtures", rest @ ..] => fixtures::fixtures(rest),
         ["spec"] => spec::spec(),
