@@ -1,0 +1,185 @@
+//! The calls that are under way.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering},
+    },
+    time::Instant,
+};
+
+use agent_tool_core::{CallId, Caller, ErrorKind, ToolError, ToolResult};
+use serde::{Deserialize, Serialize};
+
+use crate::{What, lock, log::Log};
+
+/// The id of the surroundings from which the main agent calls. No call may have it.
+pub(crate) const ROOT: &str = "root";
+
+const PREFIX: &str = "call_";
+
+/// A call that is under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct LiveCall {
+    /// The call.
+    pub call_id: CallId,
+    /// The tool.
+    pub name: String,
+    /// The chain that led to it, outermost first.
+    pub callers: Vec<Caller>,
+    /// How long it has been under way, in milliseconds.
+    pub ms: u64,
+    /// What it waits for.
+    pub waits_for: WaitsFor,
+}
+
+/// What a call that is under way waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum WaitsFor {
+    /// A gate: as a rule a person.
+    Approval,
+    /// Its turn at an exclusive tool.
+    Turn,
+    /// The tool's own end.
+    Tool,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Calls {
+    last: AtomicU64,
+    live: Mutex<HashMap<CallId, Arc<Live>>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub(crate) id: CallId,
+    pub(crate) name: String,
+    callers: Vec<Caller>,
+    since: Instant,
+    waits_for: AtomicU8,
+    over: AtomicBool,
+}
+
+impl Calls {
+    /// Enters a call under its own id or one that is made for it.
+    pub(crate) fn enter(
+        &self,
+        id: Option<CallId>,
+        name: &str,
+        callers: Vec<Caller>,
+    ) -> Result<Arc<Live>, ToolError> {
+        let mut live = lock(&self.live);
+        let id = match id {
+            Some(id) if live.contains_key(&id) || id.as_str() == ROOT => {
+                let message = format!("a call {id} is under way; use another id");
+                return Err(ToolError::new(ErrorKind::Conflict, "duplicate_call_id", message));
+            }
+            Some(id) => {
+                self.reserve(&id);
+                id
+            }
+            None => self.make_id(),
+        };
+        let call = Arc::new(Live {
+            id: id.clone(),
+            name: name.to_owned(),
+            callers,
+            since: Instant::now(),
+            waits_for: AtomicU8::new(WaitsFor::Approval as u8),
+            over: AtomicBool::new(false),
+        });
+        live.insert(id, Arc::clone(&call));
+        Ok(call)
+    }
+
+    pub(crate) fn get(&self, id: &CallId) -> Option<Arc<Live>> {
+        lock(&self.live).get(id).cloned()
+    }
+
+    /// The calls under way, the oldest first.
+    pub(crate) fn status(&self) -> Vec<LiveCall> {
+        let mut live: Vec<_> = lock(&self.live).values().cloned().collect();
+        live.sort_by_key(|call| call.since);
+        live.iter().map(|call| call.status()).collect()
+    }
+
+    fn make_id(&self) -> CallId {
+        let number = self.last.fetch_add(1, Ordering::SeqCst) + 1;
+        CallId::new(format!("{PREFIX}{number}"))
+    }
+
+    /// A host may count as we do; what is made later must not repeat what it used.
+    fn reserve(&self, id: &CallId) {
+        let number = id.as_str().strip_prefix(PREFIX).and_then(|number| number.parse::<u64>().ok());
+        if let Some(number) = number.filter(|number| *number < u64::MAX) {
+            self.last.fetch_max(number, Ordering::SeqCst);
+        }
+    }
+}
+
+impl Live {
+    pub(crate) fn wait_for(&self, what: WaitsFor) {
+        self.waits_for.store(what as u8, Ordering::Relaxed);
+    }
+
+    fn ms(&self) -> u64 {
+        u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn status(&self) -> LiveCall {
+        let waits_for = [WaitsFor::Approval, WaitsFor::Turn]
+            .into_iter()
+            .find(|what| *what as u8 == self.waits_for.load(Ordering::Relaxed));
+        LiveCall {
+            call_id: self.id.clone(),
+            name: self.name.clone(),
+            callers: self.callers.clone(),
+            ms: self.ms(),
+            waits_for: waits_for.unwrap_or(WaitsFor::Tool),
+        }
+    }
+}
+
+/// Closes a call in the transcript, with its result or, where it is dropped first, as cancelled.
+#[derive(Debug)]
+pub(crate) struct Open {
+    pub(crate) live: Arc<Live>,
+    calls: Arc<Calls>,
+    log: Arc<Log>,
+}
+
+impl Open {
+    pub(crate) fn new(live: Arc<Live>, calls: &Arc<Calls>, log: &Arc<Log>) -> Self {
+        Self { live, calls: Arc::clone(calls), log: Arc::clone(log) }
+    }
+
+    pub(crate) fn finish(&self, result: &ToolResult) {
+        if self.leave() {
+            let live = &self.live;
+            self.log.push(|| What::finished(live.id.clone(), result, live.ms()));
+        }
+    }
+
+    /// Leaves the list of live calls before the end is told, so that whoever hears of the end may
+    /// use the id again.
+    fn leave(&self) -> bool {
+        let first = !self.live.over.swap(true, Ordering::SeqCst);
+        if first {
+            lock(&self.calls.live).remove(&self.live.id);
+        }
+        first
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if self.leave() {
+            let live = &self.live;
+            self.log.push(|| What::Cancelled { call_id: live.id.clone(), ms: live.ms() });
+        }
+    }
+}
