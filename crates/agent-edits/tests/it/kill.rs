@@ -14,6 +14,8 @@ use crate::fixture::{AtNth, Fixture, after_five, five, left_in_state};
 const AT: &str = "AGENT_EDITS_TEST_KILL_AT";
 const OUTER: &str = "AGENT_EDITS_TEST_KILL_IN";
 
+const NOTHING: [PathBuf; 0] = [];
+
 /// The body of the process that dies; a test without the variables does nothing.
 #[test]
 fn child() {
@@ -71,7 +73,7 @@ fn a_kill_at_any_operation_is_put_right_by_the_next_start() {
             other => panic!("operation {at}: {other:?}"),
         };
         assert_eq!(&fixture.tree(), expected, "operation {at}: {recovered:?}");
-        assert_eq!(left_in_state(&fixture.state()), [PathBuf::new(); 0]);
+        assert_eq!(left_in_state(&fixture.state()), NOTHING);
         outcomes.extend(recovered);
         if ended {
             break;

@@ -3,13 +3,16 @@ use std::ops::Range;
 use agent_edits::{LineIndex, TextEdit, TextEdits, Utf16Position, with_newlines};
 use proptest::prelude::*;
 
+/// A text, its edits, and what comes of them.
+type Case<'a> = (&'a str, &'a [(Range<usize>, &'a str)], &'a str);
+
 fn bytes(edits: &[(Range<usize>, &str)]) -> agent_edits::Result<TextEdits> {
     TextEdits::new(edits.iter().map(|(range, text)| TextEdit::new(range.clone(), *text)))
 }
 
 #[test]
 fn edits_are_made_together() {
-    let cases: &[(&str, &[(Range<usize>, &str)], &str)] = &[
+    let cases: &[Case] = &[
         ("abc", &[], "abc"),
         ("abc", &[(0..1, "x"), (2..3, "z")], "xbz"),
         ("abc", &[(2..3, "z"), (0..1, "x")], "xbz"),
@@ -30,7 +33,7 @@ fn edits_are_made_together() {
 
 #[test]
 fn what_cannot_be_made_is_refused() {
-    let cases: &[(&str, &[(Range<usize>, &str)], &str)] = &[
+    let cases: &[Case] = &[
         ("abc", &[(0..2, "x"), (1..3, "y")], "overlapping_edits"),
         ("abc", &[(0..2, "x"), (0..2, "y")], "overlapping_edits"),
         ("abc", &[(0..3, "x"), (1..1, "y")], "overlapping_edits"),
