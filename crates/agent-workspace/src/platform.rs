@@ -90,7 +90,12 @@ fn open_kernel(root: &Dir, rel: &Path, purpose: Purpose) -> io::Result<OwnedFd> 
 
 fn open_library(root: &Dir, rel: &Path, purpose: Purpose) -> io::Result<OwnedFd> {
     match purpose {
-        Purpose::Folder => Ok(root.open_dir(rel)?.into_std_file().into()),
+        Purpose::Folder => {
+            // cap-std may open a folder as a mere path, which can be neither listed nor synced; its own `.` can.
+            let folder = root.open_dir(rel)?;
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            Ok(rustix::fs::openat(&folder, ".", flags, rustix::fs::Mode::empty())?)
+        }
         Purpose::Read | Purpose::Identity => {
             let mut options = OpenOptions::new();
             options.read(true).custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32);

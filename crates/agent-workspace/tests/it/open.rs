@@ -167,9 +167,13 @@ fn a_missing_file_names_the_folder_that_exists() {
 #[test]
 fn names_are_in_bytewise_order() {
     let root = folder(&[("b", ""), ("B", ""), ("a/x", "")]);
-    let workspace = Workspace::open(root.path()).unwrap();
-    let start = workspace.resolve(".").unwrap();
-    assert_eq!(workspace.names(&start).unwrap(), ["B", "a", "b"]);
-    let file = workspace.resolve("b").unwrap();
-    assert_eq!(workspace.names(&file).unwrap_err().code(), "not_a_directory");
+    for workspace in both(root.path()) {
+        let start = workspace.resolve(".").unwrap();
+        assert_eq!(workspace.names(&start).unwrap(), ["B", "a", "b"]);
+        let file = workspace.resolve("b").unwrap();
+        let error = workspace.names(&file).unwrap_err();
+        assert_eq!(error.code(), "not_a_directory");
+        // A handle of a folder is for syncing too.
+        rustix::fs::fsync(workspace.open_folder(&start).unwrap()).unwrap();
+    }
 }

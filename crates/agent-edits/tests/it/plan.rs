@@ -1,0 +1,99 @@
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, symlink},
+};
+
+use agent_edits::ChangeKind;
+
+use crate::fixture::Fixture;
+
+fn code<T: std::fmt::Debug>(result: agent_edits::Result<T>) -> &'static str {
+    result.unwrap_err().code()
+}
+
+#[test]
+fn a_plan_shows_what_it_would_do_and_does_nothing() {
+    let fixture = Fixture::new();
+    fixture.put("a", "one");
+    fixture.put("b", "two");
+    let before = fixture.tree();
+    let mut plan = fixture.plan();
+    plan.write(&fixture.path("a"), b"ONE".to_vec()).unwrap();
+    plan.write(&fixture.path("new/c"), b"three".to_vec()).unwrap();
+    plan.rename(&fixture.path("b"), &fixture.path("d"), None).unwrap();
+    let shown: Vec<_> = plan
+        .entries()
+        .iter()
+        .map(|entry| {
+            let path = fixture.workspace.show(entry.path());
+            (path, entry.kind(), entry.before(), entry.after())
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            ("a".to_owned(), ChangeKind::Modify, Some(&b"one"[..]), Some(&b"ONE"[..])),
+            ("new/c".to_owned(), ChangeKind::Create, None, Some(b"three")),
+            ("d".to_owned(), ChangeKind::Create, None, Some(b"two")),
+            ("b".to_owned(), ChangeKind::Delete, Some(b"two"), None),
+        ]
+    );
+    assert!(!plan.is_empty());
+    assert_eq!(fixture.tree(), before);
+}
+
+#[test]
+fn what_cannot_be_planned_is_refused() {
+    let fixture = Fixture::new();
+    let a = fixture.put("a", "a");
+    fs::hard_link(a, fixture.root().join("a2")).unwrap();
+    fixture.put("dir/x", "x");
+    symlink("a", fixture.root().join("link")).unwrap();
+    symlink("/etc/passwd", fixture.root().join("out")).unwrap();
+    symlink("nothing", fixture.root().join("dangling")).unwrap();
+    let path = |text| fixture.path(text);
+    let bytes = || b"new".to_vec();
+    let mut plan = fixture.plan();
+    plan.write(&path("a"), bytes()).unwrap();
+    assert_eq!(code(plan.write(&path("a"), bytes())), "duplicate_path");
+    assert_eq!(code(plan.write(&path("link"), bytes())), "duplicate_path");
+    assert_eq!(code(plan.write(&path("a2"), b"other".to_vec())), "duplicate_path");
+    assert_eq!(code(plan.create(&path("dir/x"), bytes())), "already_exists");
+    assert_eq!(code(plan.create(&path("dir"), bytes())), "already_exists");
+    assert_eq!(code(plan.write(&path("dir"), bytes())), "is_a_directory");
+    assert_eq!(code(plan.write(&path("out"), bytes())), "outside_workspace");
+    assert_eq!(code(plan.write(&path("dangling"), bytes())), "not_found");
+    assert_eq!(code(plan.delete(&path("link"))), "is_a_link");
+    assert_eq!(code(plan.delete(&path("none"))), "not_found");
+    assert_eq!(code(plan.rename(&path("dir/x"), &path("a2"), None)), "already_exists");
+    assert_eq!(plan.entries().len(), 1);
+    plan.write(&path("a2"), bytes()).unwrap();
+}
+
+#[test]
+fn a_rename_onto_its_own_name_leaves_the_plan_as_it_was() {
+    let fixture = Fixture::new();
+    fixture.put("a", "a");
+    let mut plan = fixture.plan();
+    plan.delete(&fixture.path("a")).unwrap();
+    let renamed = plan.rename(&fixture.path("a"), &fixture.path("b"), None);
+    assert_eq!(code(renamed), "duplicate_path");
+    assert_eq!(plan.entries().len(), 1);
+    plan.create(&fixture.path("b"), Vec::new()).unwrap();
+}
+
+#[test]
+fn a_fingerprint_is_of_the_content_and_not_of_the_order() {
+    let fixture = Fixture::new();
+    fixture.put("a", "a");
+    fs::set_permissions(fixture.root().join("a"), fs::Permissions::from_mode(0o640)).unwrap();
+    let of = |files: &[(&str, &str)]| fixture.writes(files).fingerprint();
+    let first = of(&[("a", "1"), ("b", "2")]);
+    assert_eq!(first.len(), 64);
+    assert_eq!(first, of(&[("b", "2"), ("a", "1")]));
+    assert_ne!(first, of(&[("a", "1"), ("b", "3")]));
+    assert_ne!(first, of(&[("a", "1"), ("c", "2")]));
+    assert_ne!(of(&[("b", "12")]), of(&[("b", "1")]));
+    fixture.put("a", "changed");
+    assert_ne!(first, of(&[("a", "1"), ("b", "2")]));
+}
