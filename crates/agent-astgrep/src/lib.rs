@@ -1,0 +1,36 @@
+#![doc = include_str!("../README.md")]
+
+mod edit;
+mod error;
+mod failures;
+mod grep;
+mod ladder;
+mod literals;
+mod matcher;
+mod metavar;
+mod ordered;
+mod pattern;
+mod program;
+mod rewrite;
+mod scan;
+mod search;
+mod staging;
+mod stop;
+mod structure;
+mod symbols;
+mod tools;
+mod trees;
+
+pub use edit::{Action, EditArgs, ResolveArgs};
+pub use error::{ContextFailure, ErrorKind, PatternError, RewriteError};
+pub use grep::{
+    CaptureText, DEFAULT_RESULTS, GrepArgs, GrepMatch, GrepOutcome, GrepSkipped, MAX_RESULTS,
+};
+pub use literals::{Literal, Literals};
+pub use matcher::MAX_STEPS;
+pub use metavar::{Variable, VariableKind};
+pub use pattern::{Capture, MAX_PATTERN_BYTES, Match, Matches, Pattern};
+pub use rewrite::{Edit, Rewrite, Rewritten, SkipReason, Skipped};
+pub use staging::{MAX_STAGED, MAX_STAGED_BYTES};
+pub use structure::Structure;
+pub use trees::{TREE_BUDGET_BYTES, Trees};

@@ -1,0 +1,124 @@
+//! The tools: the library as a model calls it.
+
+use std::sync::Arc;
+
+use agent_tool_core::{
+    BoxFuture, Context, Preview, Tier, Tool, ToolError, ToolOutput, ToolResult, ToolSpec,
+    parse_args,
+};
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde_json::Value;
+
+use crate::{
+    Structure,
+    edit::{EditArgs, ResolveArgs},
+    grep::GrepArgs,
+    stop::blocking,
+};
+
+const AST_GREP: &str = "Searches code by structure. A pattern is code: `dispose($X)` finds the call however it is spaced, never the \
+     same characters in a string or a comment. Every named part counts: a pattern without a return type finds no \
+     function that has one.";
+const AST_EDIT: &str = "Rewrites code by structure: every match of `pattern` becomes `rewrite`. Writes nothing: it stages a \
+     proposal, shows its diff and gives an edit_id for resolve.";
+const RESOLVE: &str = "Accepts or discards an edit that ast_edit staged. Accept writes all files or none, and refuses when one \
+     changed since.";
+
+pub(crate) fn all(structure: Structure) -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(AstGrep {
+            spec: spec::<GrepArgs>("ast_grep", Tier::Read, AST_GREP),
+            structure: structure.clone(),
+        }),
+        Arc::new(AstEdit {
+            spec: spec::<EditArgs>("ast_edit", Tier::Write, AST_EDIT),
+            structure: structure.clone(),
+        }),
+        Arc::new(Resolve { spec: spec::<ResolveArgs>("resolve", Tier::Write, RESOLVE), structure }),
+    ]
+}
+
+struct AstGrep {
+    spec: ToolSpec,
+    structure: Structure,
+}
+
+impl Tool for AstGrep {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, args: Value, _cx: &'a Context) -> BoxFuture<'a, ToolResult> {
+        Box::pin(async move {
+            let args: GrepArgs = parse_args(&self.spec, args)?;
+            let structure = self.structure.clone();
+            blocking(move |stop| {
+                let outcome = structure.grep(&args, stop)?;
+                let data = serde_json::to_value(&outcome).unwrap_or_default();
+                Ok(ToolOutput::text(outcome.text(&args.pattern)).with_data(data))
+            })
+            .await
+        })
+    }
+}
+
+struct AstEdit {
+    spec: ToolSpec,
+    structure: Structure,
+}
+
+impl Tool for AstEdit {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, args: Value, _cx: &'a Context) -> BoxFuture<'a, ToolResult> {
+        Box::pin(async move {
+            let args: EditArgs = parse_args(&self.spec, args)?;
+            let structure = self.structure.clone();
+            blocking(move |stop| structure.edit(&args, stop)).await
+        })
+    }
+}
+
+struct Resolve {
+    spec: ToolSpec,
+    structure: Structure,
+}
+
+impl Tool for Resolve {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, args: Value, cx: &'a Context) -> BoxFuture<'a, ToolResult> {
+        Box::pin(async move {
+            let args: ResolveArgs = parse_args(&self.spec, args)?;
+            let (structure, cx) = (self.structure.clone(), cx.clone());
+            blocking(move |stop| structure.resolve(&args, &cx, stop)).await
+        })
+    }
+
+    fn preview<'a>(
+        &'a self,
+        args: &'a Value,
+        _cx: &'a Context,
+    ) -> BoxFuture<'a, Result<Preview, ToolError>> {
+        Box::pin(async move {
+            let args: ResolveArgs = parse_args(&self.spec, args.clone())?;
+            let structure = self.structure.clone();
+            blocking(move |_| structure.resolve_preview(&args)).await
+        })
+    }
+}
+
+fn spec<A: JsonSchema>(name: &str, tier: Tier, description: &str) -> ToolSpec {
+    let settings =
+        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    let mut schema = settings.into_generator().into_root_schema_for::<A>().to_value();
+    // What the arguments as a whole are is the tool's description already.
+    if let Some(fields) = schema.as_object_mut() {
+        fields.remove("description");
+    }
+    ToolSpec::new(name, tier, description).with_input(schema)
+}

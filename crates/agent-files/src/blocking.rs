@@ -1,0 +1,65 @@
+//! Work that computes or reads files, on the pool that may block.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use agent_tool_core::{ErrorKind, ToolError};
+
+/// Says that nobody waits for the work any more. A clone is the same flag.
+#[derive(Clone, Debug, Default)]
+pub struct Stop {
+    flag: Arc<AtomicBool>,
+}
+
+impl Stop {
+    /// A flag that is not set.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the flag.
+    pub fn set(&self) {
+        self.flag.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the flag is set.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        self.flag.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn shared(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.flag)
+    }
+}
+
+/// Runs the work there. Dropping the future sets the flag; the work ends when it looks at it.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce(&Stop) -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    let stop = Stop::new();
+    let guard = SetOnDrop(stop.clone());
+    let joined = tokio::task::spawn_blocking(move || work(&stop)).await;
+    drop(guard);
+    match joined {
+        Ok(result) => result,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(error) => Err(ToolError::new(
+            ErrorKind::Cancelled,
+            "stopped",
+            "the program is ending, so the call was not made",
+        )
+        .with_source(error)),
+    }
+}
+
+struct SetOnDrop(Stop);
+
+impl Drop for SetOnDrop {
+    fn drop(&mut self) {
+        self.0.set();
+    }
+}

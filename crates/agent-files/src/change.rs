@@ -1,0 +1,213 @@
+//! A planned change of files: what a preview shows, and what the call then applies.
+
+use agent_edits::{ChangeKind, Entry, Plan};
+use agent_tool_core::{
+    Content, Context, Event, FileChange, Preview, PreviewKind, ToolError, ToolOutput,
+};
+use serde_json::{Value, json};
+
+use crate::{Files, Stop, diff, error};
+
+/// So many characters of one file's diff are in a result.
+const RESULT_DIFF: usize = 4_000;
+
+/// So many characters of all diffs are in a result; further files are only named.
+const RESULT_DIFFS: usize = 16_000;
+
+/// So many characters of one file's diff are on a card.
+const PREVIEW_DIFF: usize = 20_000;
+
+/// A change of files that has not been made, and what is to be said of it.
+#[derive(Clone, Debug)]
+pub struct Change {
+    plan: Plan,
+    notes: Vec<String>,
+    renames: Vec<(String, String)>,
+}
+
+impl Change {
+    pub(crate) fn new(plan: Plan, notes: Vec<String>) -> Self {
+        Self { plan, notes, renames: Vec::new() }
+    }
+
+    pub(crate) fn with_renames(mut self, renames: Vec<(String, String)>) -> Self {
+        self.renames = renames;
+        self
+    }
+
+    /// The plan that would be applied.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Remarks, such as that CRLF was kept.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The files that change, with their content before and after.
+    #[must_use]
+    pub fn changes(&self) -> Vec<FileChange> {
+        let side = |bytes: Option<&[u8]>| bytes.map_or(Content::Absent, Content::of);
+        self.entries()
+            .map(|entry| {
+                FileChange::new(self.shown(entry), side(entry.before()), side(entry.after()))
+            })
+            .collect()
+    }
+
+    /// What a person is shown of it.
+    #[must_use]
+    pub fn preview(&self, tool: &str) -> Preview {
+        let bodies: Vec<_> = self
+            .entries()
+            .map(|entry| {
+                let diff = diff::of_entry(entry, &self.shown(entry), PREVIEW_DIFF);
+                if diff.text.is_empty() { self.sentence(entry, None) } else { diff.text }
+            })
+            .collect();
+        Preview::new(self.kind(), format!("{tool}: {}", self.title()))
+            .with_body([bodies, self.notes.clone()].concat().join("\n"))
+            .with_changes(self.changes())
+            .with_fingerprint(self.plan.fingerprint())
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.plan.entries().iter().filter(|entry| entry.kind() != ChangeKind::Unchanged)
+    }
+
+    fn shown(&self, entry: &Entry) -> String {
+        self.plan.workspace().show(entry.path())
+    }
+
+    fn kind(&self) -> PreviewKind {
+        let all = |kind: ChangeKind| self.entries().all(|entry| entry.kind() == kind);
+        if !self.plan.is_empty() && all(ChangeKind::Delete) {
+            PreviewKind::Delete
+        } else if !self.renames.is_empty() && self.renames.len() * 2 == self.entries().count() {
+            PreviewKind::Move
+        } else {
+            PreviewKind::Edit
+        }
+    }
+
+    fn title(&self) -> String {
+        let sentences: Vec<_> = self
+            .entries()
+            .filter(|entry| !self.is_source_of_rename(entry))
+            .map(|entry| self.sentence(entry, None))
+            .collect();
+        match sentences.as_slice() {
+            [] => "nothing would change".to_owned(),
+            [only] => only.clone(),
+            [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+        }
+    }
+
+    fn is_source_of_rename(&self, entry: &Entry) -> bool {
+        entry.kind() == ChangeKind::Delete
+            && self.renames.iter().any(|(from, _)| *from == self.shown(entry))
+    }
+
+    fn sentence(&self, entry: &Entry, counts: Option<(usize, usize)>) -> String {
+        let shown = self.shown(entry);
+        let counts = |create: bool| match counts {
+            Some((added, _)) if create => format!(" ({added} line{})", plural(added)),
+            Some((added, removed)) => format!(" (+{added} -{removed})"),
+            None => String::new(),
+        };
+        match entry.kind() {
+            ChangeKind::Create => match self.renames.iter().find(|(_, to)| *to == shown) {
+                Some((from, _)) => format!("rename `{from}` to `{shown}`"),
+                None => format!("create `{shown}`{}", counts(true)),
+            },
+            ChangeKind::Delete => format!("delete `{shown}`"),
+            _ => format!("modify `{shown}`{}", counts(false)),
+        }
+    }
+
+    /// The result for the model: what was done, with short diffs of what was modified. A file that
+    /// was created is not repeated: its text came from the model a moment ago.
+    fn output(&self) -> ToolOutput {
+        let mut parts = Vec::new();
+        let mut left = RESULT_DIFFS;
+        for entry in self.entries().filter(|entry| !self.is_source_of_rename(entry)) {
+            let shown = self.shown(entry);
+            let source = self.source_of_rename(&shown);
+            let diff = match source {
+                Some(source) => {
+                    let names = (self.shown(source), shown.as_str());
+                    diff::of_move(source, entry, (&names.0, names.1), RESULT_DIFF.min(left))
+                }
+                None => diff::of_entry(entry, &shown, RESULT_DIFF.min(left)),
+            };
+            parts.push(self.sentence(entry, diff.counts));
+            let moved = source.is_some() && diff.counts != Some((0, 0));
+            if (entry.kind() == ChangeKind::Modify || moved) && left > 0 && !diff.text.is_empty() {
+                left = left.saturating_sub(diff.text.chars().count());
+                parts.push(diff.text);
+            }
+        }
+        if parts.is_empty() {
+            parts.push("nothing was changed: the text is already so".to_owned());
+        }
+        parts.extend(self.notes.iter().map(|note| format!("({note})")));
+        ToolOutput::text(parts.join("\n")).with_data(self.data()).with_changes(self.changes())
+    }
+
+    fn source_of_rename(&self, shown: &str) -> Option<&Entry> {
+        let (from, _) = self.renames.iter().find(|(_, to)| to == shown)?;
+        self.entries().find(|entry| self.shown(entry) == *from)
+    }
+
+    fn data(&self) -> Value {
+        let files: Vec<_> = self
+            .changes()
+            .iter()
+            .map(|change| {
+                let from = self.renames.iter().find(|(_, to)| *to == change.path);
+                let mut file = json!({ "path": change.path, "kind": change.kind() });
+                if let Some((from, _)) = from {
+                    file["from"] = json!(from);
+                }
+                file
+            })
+            .collect();
+        json!({ "files": files, "notes": self.notes })
+    }
+}
+
+impl Files {
+    /// Applies a change: all of its files or none. Watchers are told of each file, from here and
+    /// not from a future, so that a call that was cancelled meanwhile is still seen to have written.
+    ///
+    /// # Errors
+    ///
+    /// `approval_changed` where another plan was approved, `stopped` where nobody waits any more,
+    /// and those of [`agent_edits::Edits::apply`].
+    pub fn apply(
+        &self,
+        change: &Change,
+        cx: &Context,
+        stop: &Stop,
+    ) -> Result<ToolOutput, ToolError> {
+        cx.check_approved(&change.plan.fingerprint())?;
+        if stop.is_set() {
+            return Err(error::stopped());
+        }
+        if !change.plan.is_empty() {
+            self.edits.apply(&change.plan).map_err(error::of_edits)?;
+        }
+        let output = change.output();
+        for change in &output.changes {
+            cx.emit(Event::Changed { change: change.clone() });
+        }
+        Ok(output)
+    }
+}
+
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}

@@ -1,0 +1,231 @@
+//! Unified diffs, as POSIX `diff -u` and git write them.
+
+use agent_tool_core::ToolError;
+
+use super::{
+    Action, FilePatch, Hunk, Mark, Patch, Source,
+    path::{NO_FILE, of_git_line, of_header, without_prefixes},
+};
+
+pub(super) fn parse(source: &mut Source<'_>) -> Result<Patch, ToolError> {
+    let mut patch = Patch { files: Vec::new(), notes: Vec::new() };
+    while let Some(line) = source.peek() {
+        if line.starts_with("diff --git ") || is_header(source) {
+            let file = file(source, &mut patch.notes)?;
+            patch.files.push(file);
+        } else if line.starts_with("@@") {
+            return Err(source.invalid("a hunk stands before any `--- PATH` and `+++ PATH`"));
+        } else if patch.files.is_empty() || line.trim().is_empty() || is_air(line) {
+            // What precedes a diff is a commit's message, or a line such as `Index: PATH`.
+            source.advance();
+        } else {
+            return Err(source.invalid("this line belongs to no hunk"));
+        }
+    }
+    Ok(patch)
+}
+
+/// Reads what follows the `@@` of a hunk: numbers, or the line that the hunk stands below.
+pub(super) fn take_header(hunk: &mut Hunk, header: &str) -> Option<(usize, usize)> {
+    let counts = numbers(header);
+    if let Some((start, counts)) = counts {
+        hunk.old_start = Some(start);
+        return Some(counts);
+    }
+    let header = header.trim().trim_end_matches("@@").trim_end();
+    if !header.is_empty() && header != "..." {
+        hunk.headers.push(header.to_owned());
+    }
+    None
+}
+
+/// Lines that tools write between the parts of a diff.
+fn is_air(line: &str) -> bool {
+    ["diff ", "Index: ", "====", "Only in ", "-- "].iter().any(|start| line.starts_with(start))
+        || line == "--"
+        || line.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+}
+
+fn is_header(source: &Source<'_>) -> bool {
+    source.peek().is_some_and(|line| line.starts_with("--- "))
+        && source.ahead(1).is_some_and(|line| line.starts_with("+++ "))
+}
+
+/// What the extended header of git says.
+#[derive(Default)]
+struct Extended {
+    paths: Option<(String, String)>,
+    from: Option<String>,
+    to: Option<String>,
+    created: bool,
+    deleted: bool,
+    mode: Option<String>,
+}
+
+fn file(source: &mut Source<'_>, notes: &mut Vec<String>) -> Result<FilePatch, ToolError> {
+    let extended = extended(source)?;
+    let mut paths = extended.paths.clone();
+    if is_header(source) {
+        let of = |line: Option<&str>| of_header(&line.unwrap_or_default()[4..]);
+        paths = Some((of(source.peek()), of(source.ahead(1))));
+        source.advance();
+        source.advance();
+    }
+    let Some((old, new)) = paths else {
+        return Err(source.invalid("the diff names no file"));
+    };
+    let (old, new) = without_prefixes(&old, &new);
+    let hunks = hunks(source)?;
+    let no_hunks = hunks.is_empty();
+    let (path, action) = if let (Some(from), Some(to)) = (extended.from, extended.to) {
+        (from, Action::Rename(to))
+    } else if old == NO_FILE || extended.created {
+        (new, Action::Create)
+    } else if new == NO_FILE || extended.deleted {
+        (old, Action::Delete)
+    } else if old == new {
+        (new, Action::Update)
+    } else {
+        return Err(source.invalid(&format!(
+            "`{old}` becomes `{new}` without `rename from` and `rename to`, so it is not clear \
+             which of both is meant"
+        )));
+    };
+    if path == NO_FILE {
+        return Err(source.invalid("the diff names no file"));
+    }
+    if let Some(mode) = extended.mode {
+        if action == Action::Update && no_hunks {
+            return Err(source.unsupported(&format!(
+                "it changes only the mode of `{path}`, which is not done here; use chmod"
+            )));
+        }
+        notes.push(format!("the mode {mode} of `{path}` was not set"));
+    }
+    if no_hunks && action == Action::Update {
+        return Err(source.invalid(&format!("the diff of `{path}` has no hunk")));
+    }
+    Ok(FilePatch { path, action, hunks: if no_hunks { Vec::new() } else { vec![hunks] } })
+}
+
+fn extended(source: &mut Source<'_>) -> Result<Extended, ToolError> {
+    let mut found = Extended::default();
+    if let Some(paths) = source.peek().and_then(|line| line.strip_prefix("diff --git ")) {
+        found.paths = of_git_line(paths);
+        source.advance();
+    }
+    while let Some(line) = source.peek() {
+        if let Some(from) = line.strip_prefix("rename from ") {
+            found.from = Some(of_header(from));
+        } else if let Some(to) = line.strip_prefix("rename to ") {
+            found.to = Some(of_header(to));
+        } else if let Some(mode) = line.strip_prefix("new file mode ") {
+            found.created = true;
+            refuse_special(source, mode)?;
+            found.mode = (mode != "100644").then(|| mode.to_owned());
+        } else if let Some(mode) = line.strip_prefix("deleted file mode ") {
+            found.deleted = true;
+            refuse_special(source, mode)?;
+        } else if let Some(mode) = line.strip_prefix("new mode ") {
+            found.mode = Some(mode.to_owned());
+        } else if line.starts_with("copy from ") || line.starts_with("copy to ") {
+            return Err(source.unsupported("a copy is not made here; add the file with its lines"));
+        } else if line.starts_with("GIT binary patch") || line.starts_with("Binary files ") {
+            return Err(source.unsupported("binary data is not patched here"));
+        } else if !["index ", "old mode ", "similarity index ", "dissimilarity index "]
+            .iter()
+            .any(|start| line.starts_with(start))
+        {
+            break;
+        }
+        source.advance();
+    }
+    Ok(found)
+}
+
+fn refuse_special(source: &Source<'_>, mode: &str) -> Result<(), ToolError> {
+    if mode.starts_with("100") {
+        return Ok(());
+    }
+    Err(source.unsupported("a link or a submodule is not patched here"))
+}
+
+fn hunks(source: &mut Source<'_>) -> Result<Vec<Hunk>, ToolError> {
+    let mut hunks = Vec::new();
+    while source.peek().is_some_and(|line| line.starts_with("@@")) {
+        let mut hunk = Hunk::default();
+        let mut counts = None;
+        while let Some(header) = source.peek().and_then(|line| line.strip_prefix("@@")) {
+            counts = take_header(&mut hunk, header);
+            source.advance();
+            if counts.is_some() {
+                break;
+            }
+        }
+        body(source, &mut hunk, counts);
+        if hunk.lines.is_empty() {
+            return Err(source.invalid("the hunk has no lines"));
+        }
+        hunks.push(hunk);
+    }
+    Ok(hunks)
+}
+
+/// Takes the lines of a hunk. The counts decide while they last; models count badly, so what looks
+/// like a line of a hunk is taken beyond them too, and where it is placed is decided by its context.
+fn body(source: &mut Source<'_>, hunk: &mut Hunk, counts: Option<(usize, usize)>) {
+    let (mut old, mut new) = counts.unwrap_or_default();
+    let mut blank = 0;
+    while let Some(line) = source.peek() {
+        let counted = old > 0 || new > 0;
+        // Removing `-- x` and adding `++ y` looks like a header; the counts tell where it is none.
+        if is_header(source) && !(old == 1 && new == 1) {
+            break;
+        }
+        let mark = match line.as_bytes().first() {
+            None => Mark::Context,
+            Some(b' ') => Mark::Context,
+            Some(b'-') if counted || !is_signature(line) => Mark::Remove,
+            Some(b'+') => Mark::Add,
+            Some(b'\\') => {
+                if let Some(last) = hunk.lines.last_mut() {
+                    last.no_newline = true;
+                }
+                source.advance();
+                continue;
+            }
+            _ => break,
+        };
+        if mark != Mark::Add {
+            old = old.saturating_sub(1);
+        }
+        if mark != Mark::Remove {
+            new = new.saturating_sub(1);
+        }
+        blank = if line.is_empty() && !counted { blank + 1 } else { 0 };
+        let line = source.hunk_line(mark, line.get(1..).unwrap_or_default());
+        hunk.lines.push(line);
+    }
+    let kept = hunk.lines.len() - blank;
+    hunk.lines.truncate(kept);
+}
+
+/// `git format-patch` ends with `-- ` and its version.
+fn is_signature(line: &str) -> bool {
+    line == "-- " || line == "--"
+}
+
+/// ` -1,2 +3,4 @@ heading`: the old start and both counts.
+fn numbers(header: &str) -> Option<(usize, (usize, usize))> {
+    let header = header.trim_start().strip_prefix('-')?;
+    let (old, rest) = header.split_once(" +")?;
+    let (new, _) = rest.split_once(" @@").or_else(|| rest.strip_suffix("@@").map(|n| (n, "")))?;
+    let pair = |text: &str| -> Option<(usize, usize)> {
+        match text.trim().split_once(',') {
+            Some((start, count)) => Some((start.parse().ok()?, count.parse().ok()?)),
+            None => Some((text.trim().parse().ok()?, 1)),
+        }
+    };
+    let (start, old) = pair(old)?;
+    Some((start, (old, pair(new)?.1)))
+}

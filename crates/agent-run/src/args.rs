@@ -1,0 +1,115 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use agent_tiers::Surface;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
+
+const EXAMPLES: &str = "\
+Examples:
+  agent-run tools
+  agent-run call ast_grep '{\"pattern\": \"$X.unwrap()\", \"language\": \"rust\"}'
+  agent-run --approve all script calls.jsonl
+  agent-run --json doctor
+
+A staged edit lives in its run: `call ast_edit` and then `call resolve` are two runs, and the second
+one knows nothing of the first one's edit_id. Stage and resolve in one `script`, or over `serve`.";
+
+/// A run of the agent's built-in tools over a checkout.
+#[derive(Debug, Parser)]
+#[command(name = "agent-run", version, after_help = EXAMPLES, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub options: Options,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What holds for every command.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// A root of the run, DIR or NAME=DIR; the first is the working directory [default: .]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub workspace: Vec<String>,
+    /// Which tools the run sees
+    #[arg(long, global = true, value_name = "SURFACE", value_parser = surface)]
+    pub surface: Option<Surface>,
+    /// Who approves calls that change something [default: ask on a terminal, none elsewhere]
+    #[arg(long, global = true, value_enum)]
+    pub approve: Option<Approve>,
+    /// Trust this checkout: its own programs may run where a tool needs them
+    #[arg(long, global = true)]
+    pub trust: bool,
+    /// Print results as JSON, one object a line
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Record every call of the run in this file, as JSON lines
+    #[arg(long, global = true, value_name = "FILE.jsonl")]
+    pub transcript: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the tools on this surface, with tier and schema
+    Tools,
+    /// Say what can run here, why the rest cannot, and what to install
+    Doctor,
+    /// Make one call in a run of its own
+    #[command(after_help = CALL_HELP)]
+    Call {
+        /// The tool's name
+        tool: String,
+        /// The arguments as a JSON object, or - to read them from standard input
+        #[arg(value_name = "ARGS-JSON")]
+        args: Option<String>,
+    },
+    /// Make many calls in one run: a line {"tool": …, "args": …}
+    #[command(after_help = SCRIPT_HELP)]
+    Script {
+        /// The file with the calls, or - for standard input
+        file: PathBuf,
+    },
+    /// Hand one run to a harness over standard input and output
+    Serve {
+        /// Print the JSON Schema of all messages and end
+        #[arg(long)]
+        schema: bool,
+    },
+    /// Print the completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+const CALL_HELP: &str = "\
+Ends with 0, with 1 for a tool's error, with 2 for a wrong command line.
+
+A staged edit lives in its run: `call ast_edit` and then `call resolve` cannot work, since they are
+two runs. Use `script` or `serve`.";
+
+const SCRIPT_HELP: &str = "\
+Example, a file of two lines:
+  {\"tool\": \"ast_edit\", \"args\": {\"pattern\": \"foo($A)\", \"rewrite\": \"bar($A)\", \"language\": \"python\"}}
+  {\"tool\": \"resolve\", \"args\": {\"edit_id\": \"edit_1\", \"action\": \"accept\"}}
+
+Ends with 1 if any call failed; the calls after a failed one are still made.";
+
+/// Who approves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Approve {
+    /// Every call is approved without asking; guardrails and ceilings still hold
+    All,
+    /// A person is asked
+    Ask,
+    /// Nobody is there: a call that needs approval is refused
+    None,
+}
+
+/// The surfaces by the names that configuration and protocol use.
+pub(crate) fn surface(name: &str) -> Result<Surface, String> {
+    serde_json::from_value(serde_json::Value::String(name.to_owned()))
+        .map_err(|_| "takes full, plan or read-only".to_owned())
+}

@@ -1,0 +1,164 @@
+//! From options and configuration to a run.
+
+use std::{fs, sync::Arc};
+
+use agent_astgrep::{Structure, Trees};
+use agent_builtins::{Resources, default_rules};
+use agent_edits::Edits;
+use agent_files::Files;
+use agent_grammars::Grammars;
+use agent_tiers::{Approval, ApproveMode, Artifacts, Run, View};
+use agent_tool_core::{CallId, CardPort, CardQueue, Limits, Tool};
+use agent_workspace::Workspace;
+use anyhow::{Context, Result};
+
+use crate::{
+    args::Approve,
+    config::Config,
+    state::State,
+    style::{FAINT, in_style},
+    terminal::Terminal,
+};
+
+/// A run with everything that it was made of.
+pub(crate) struct Assembled {
+    pub run: Run,
+    pub view: View,
+    pub state: State,
+    pub workspace: Workspace,
+    pub grammars: Arc<Grammars>,
+}
+
+/// What one command wants of its run.
+pub(crate) struct Wishes {
+    /// The most that the run may ever reach.
+    pub limits: Limits,
+    /// Where cards are shown.
+    pub port: Arc<dyn CardPort>,
+    /// The host's own tools; one shadows ours of the same name.
+    pub tools: Vec<Arc<dyn Tool>>,
+    /// What is kept between searches: a run of a single call keeps nothing.
+    pub trees: Trees,
+    pub transcript: Option<std::path::PathBuf>,
+}
+
+impl Wishes {
+    /// A run for a person at the terminal, or for nobody.
+    pub(crate) fn of_terminal(config: &Config, transcript: Option<std::path::PathBuf>) -> Self {
+        let asks = config.approve.unwrap_or_else(default_approve) == Approve::Ask;
+        let port: Arc<dyn CardPort> = if asks && Terminal::is_there() {
+            Arc::new(Terminal::open())
+        } else {
+            Arc::new(Nobody)
+        };
+        Self {
+            limits: Limits::default(),
+            port,
+            tools: Vec::new(),
+            trees: Trees::default(),
+            transcript,
+        }
+    }
+}
+
+/// Makes the run.
+pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
+    for remark in &config.ignored {
+        anstream::eprintln!("{}", in_style(FAINT, remark));
+    }
+    let workspace = workspace(config)?;
+    let state = State::open()?;
+    let edits = Edits::open(&workspace, state.journals()).context("the journal of changes")?;
+    for recovery in edits.recovered() {
+        anstream::eprintln!(
+            "{}",
+            in_style(FAINT, format!("an earlier run was cut off: {recovery:?}"))
+        );
+    }
+    let grammars = Arc::new(Grammars::bundled());
+    let structure = Structure::new(workspace.clone(), edits.clone(), Arc::clone(&grammars))
+        .with_trees(wishes.trees)
+        .with_endings(config.languages.clone());
+    let registry = Resources::new()
+        .files(Files::new(workspace.clone(), edits))
+        .astgrep(structure)
+        .registry()
+        .context("the registry")?;
+    let hosts: Vec<String> = wishes.tools.iter().map(|tool| tool.spec().name.clone()).collect();
+    let registry = registry
+        .to_builder()
+        .without(|spec| hosts.contains(&spec.name))
+        .tools(wishes.tools)
+        .build()
+        .context("the host's tools")?;
+    let mode = match config.approve.unwrap_or_else(default_approve) {
+        Approve::All => ApproveMode::All,
+        Approve::Ask => ApproveMode::Ask,
+        Approve::None => ApproveMode::Nobody,
+    };
+    let approval = Approval::with_queue(mode, default_rules(), CardQueue::new(wishes.port));
+    let mut builder = Run::builder(registry)
+        .approval(approval)
+        .artifacts(Arc::new(Kept { state: state.clone() }));
+    if let Some(characters) = config.result_characters {
+        builder = builder.result_chars(characters);
+    }
+    if let Some(path) = &wishes.transcript {
+        let file = fs::File::create(path).with_context(|| format!("{}", path.display()))?;
+        builder = builder.transcript(file);
+    }
+    let run = builder.build();
+    let view = run.view(config.surface, wishes.limits);
+    Ok(Assembled { run, view, state, workspace, grammars })
+}
+
+fn workspace(config: &Config) -> Result<Workspace> {
+    let mut builder = Workspace::builder();
+    for (name, path) in &config.roots {
+        builder = match name {
+            Some(name) => builder.named_root(name, path),
+            None => builder.root(path),
+        };
+    }
+    builder.open().context("the workspace")
+}
+
+/// A person is asked where one is; elsewhere nobody is, and what needs approval is refused.
+pub(crate) fn default_approve() -> Approve {
+    if Terminal::is_there() { Approve::Ask } else { Approve::None }
+}
+
+/// Long results in the run's state folder.
+struct Kept {
+    state: State,
+}
+
+impl Artifacts for Kept {
+    fn keep(&self, call: &CallId, text: &str) -> Option<String> {
+        let name: String = call
+            .as_str()
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+            .collect();
+        let path = self.state.artifacts().join(format!("{name}.txt"));
+        State::write(&path, text.as_bytes()).ok()?;
+        Some(path.display().to_string())
+    }
+}
+
+/// A port with nobody behind it.
+pub(crate) struct Nobody;
+
+impl CardPort for Nobody {
+    fn connected(&self) -> bool {
+        false
+    }
+
+    fn present(
+        &self,
+        _card: agent_tool_core::Card,
+    ) -> agent_tool_core::BoxFuture<'_, Result<agent_tool_core::Reply, agent_tool_core::CardError>>
+    {
+        Box::pin(async { Ok(agent_tool_core::Reply::Withdrawn) })
+    }
+}

@@ -1,0 +1,82 @@
+//! Results on standard output: cleaned for a person, verbatim for a program.
+
+use std::io::{self, IsTerminal, Write};
+
+use agent_tool_core::{Part, ToolCall, ToolResult, ToolSpec, for_person};
+use anyhow::Result;
+
+use crate::style::{ALERT, FAINT, STRONG, diff, in_style};
+
+/// How long the first line of a description may be in a list.
+const SUMMARY_CHARS: usize = 90;
+
+/// A line that a program reads.
+pub(super) fn line(text: &str) -> Result<()> {
+    Ok(writeln!(io::stdout().lock(), "{text}")?)
+}
+
+/// The tools with their tiers.
+pub(super) fn specs(specs: &[ToolSpec]) -> Result<()> {
+    let mut out = anstream::stdout().lock();
+    for spec in specs {
+        let first = spec.description.lines().next().unwrap_or_default();
+        let summary = agent_tool_core::clip(first, SUMMARY_CHARS).text;
+        writeln!(
+            out,
+            "{} {:5} {}",
+            in_style(STRONG, format!("{:12}", spec.name)),
+            spec.tier,
+            in_style(FAINT, summary)
+        )?;
+        let properties = spec.input_schema["properties"].as_object();
+        let required = spec.input_schema["required"].as_array();
+        let names = properties.into_iter().flatten().map(|(name, schema)| {
+            let needed = required
+                .is_some_and(|required| required.iter().any(|other| other == name.as_str()));
+            let kind = schema["type"].as_str().unwrap_or_default();
+            format!("{name}{}: {kind}", if needed { "" } else { "?" })
+        });
+        writeln!(out, "{:12} {}", "", names.collect::<Vec<_>>().join(", "))?;
+    }
+    Ok(())
+}
+
+/// A call of a script, before its result.
+pub(super) fn call(call: &ToolCall) -> Result<()> {
+    let args = for_person(&call.args.to_string());
+    Ok(writeln!(
+        anstream::stdout().lock(),
+        "{} {}",
+        in_style(STRONG, &call.name),
+        in_style(FAINT, args)
+    )?)
+}
+
+/// A result. What a person reads on a terminal is cleaned; what a pipe takes is what a model gets.
+pub(super) fn result(result: &ToolResult) -> Result<()> {
+    let person = io::stdout().is_terminal();
+    match result {
+        Ok(output) => {
+            for part in &output.parts {
+                match part {
+                    Part::Text { text } if person => {
+                        write!(anstream::stdout().lock(), "{}", diff(&for_person(text)))?;
+                    }
+                    Part::Text { text } => line(text)?,
+                    Part::Image { mime, base64 } => {
+                        line(&format!(
+                            "({mime}, {} characters of base64; --json has them)",
+                            base64.len()
+                        ))?;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Err(error) => {
+            let message = for_person(&error.message);
+            anstream::eprintln!("{} {message}", in_style(ALERT, format!("{}:", error.code)));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! The host as the place where cards are shown.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agent_tool_core::{BoxFuture, Card, CardError, CardPort, Reply};
+
+use super::{
+    peer::Peer,
+    protocol::{CardReply, CardWithdrawn, PresentCard},
+};
+
+/// Shows cards through `card/present`, where the host said that it can.
+#[derive(Clone, Debug)]
+pub(crate) struct HostCards {
+    peer: Peer,
+    connected: bool,
+    up: Arc<Mutex<Vec<String>>>,
+}
+
+impl HostCards {
+    pub(crate) fn new(peer: Peer, capability: super::protocol::Capabilities) -> Self {
+        Self { peer, connected: capability.cards, up: Arc::default() }
+    }
+
+    /// The ids of the cards that wait for an answer.
+    pub(crate) fn up(&self) -> Vec<String> {
+        self.up.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl CardPort for HostCards {
+    fn connected(&self) -> bool {
+        self.connected
+    }
+
+    fn present(&self, card: Card) -> BoxFuture<'_, Result<Reply, CardError>> {
+        Box::pin(async move {
+            let up = Up::new(self, &card.id);
+            let answer = self.peer.request("card/present", &PresentCard { card }).get().await;
+            up.answered();
+            let answer = answer.map_err(|error| CardError::new(error.message))?;
+            let CardReply { reply } = serde_json::from_value(answer).map_err(|error| {
+                CardError::new(format!("the host's reply is no reply: {error}"))
+            })?;
+            Ok(reply)
+        })
+    }
+}
+
+/// A card that is up. Dropped without an answer it is withdrawn, and the host is told.
+struct Up<'a> {
+    cards: &'a HostCards,
+    id: String,
+    answered: bool,
+}
+
+impl<'a> Up<'a> {
+    fn new(cards: &'a HostCards, id: &str) -> Self {
+        cards.up.lock().unwrap_or_else(PoisonError::into_inner).push(id.to_owned());
+        Self { cards, id: id.to_owned(), answered: false }
+    }
+
+    fn answered(mut self) {
+        self.answered = true;
+    }
+}
+
+impl Drop for Up<'_> {
+    fn drop(&mut self) {
+        self.cards.up.lock().unwrap_or_else(PoisonError::into_inner).retain(|id| *id != self.id);
+        if !self.answered {
+            let why = "the call that asked was cancelled".to_owned();
+            self.cards.peer.notify("card/withdrawn", &CardWithdrawn { id: self.id.clone(), why });
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! What the host asks for, and what becomes of it.
+
+use std::{
+    collections::HashMap,
+    io,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use agent_astgrep::Trees;
+use agent_tiers::{ResultLine, Run, View, What};
+use agent_tool_core::{
+    CallId, Dispatch as _, ErrorKind, Limits, Tier, Tool, ToolCall, ToolError, ToolResult,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use tokio::{io::AsyncBufRead, sync::oneshot, task::JoinSet};
+
+use super::{
+    cards::HostCards,
+    hosted::Hosted,
+    lines::{Line, next_line},
+    peer::{Message, Peer, RpcError},
+    protocol::{
+        CallEvent, CallParams, CancelParams, Client, CloseView, Initialize, Initialized, Log,
+        MESSAGE_LIMIT, OfView, OpenView, Opened, PreviewParams, Previewed, Root,
+        ServerCapabilities, SetView, Status, Tools, ToolsChanged, VERSIONS, code,
+    },
+};
+use crate::{
+    args::Options,
+    assemble::{Assembled, Wishes, assemble},
+    config::Config,
+};
+
+type Answered = Result<Value, RpcError>;
+
+/// One host and its run.
+pub(crate) struct Session<'a> {
+    peer: Peer,
+    options: &'a Options,
+    served: Option<Served>,
+    work: JoinSet<()>,
+}
+
+/// What there is once the host has initialized.
+struct Served {
+    run: Run,
+    main: View,
+    views: HashMap<String, View>,
+    cards: HostCards,
+    cancels: Cancels,
+}
+
+/// The calls that can be cancelled, by their ids.
+type Cancels = Arc<Mutex<HashMap<CallId, oneshot::Sender<()>>>>;
+
+/// Whether the session goes on.
+#[derive(PartialEq, Eq)]
+enum Next {
+    GoOn,
+    End,
+}
+
+impl<'a> Session<'a> {
+    pub(crate) fn new(peer: Peer, options: &'a Options) -> Self {
+        Self { peer, options, served: None, work: JoinSet::new() }
+    }
+
+    /// Reads messages until the end of input or a shutdown; then nothing of the run is left.
+    pub(crate) async fn run(mut self, mut input: impl AsyncBufRead + Unpin) -> io::Result<()> {
+        while let Some(line) = next_line(&mut input, MESSAGE_LIMIT).await? {
+            while self.work.try_join_next().is_some() {}
+            if self.take(line).await == Next::End {
+                break;
+            }
+        }
+        self.close().await;
+        Ok(())
+    }
+
+    async fn take(&mut self, line: Line) -> Next {
+        let refuse = |message: &str| {
+            self.peer.respond(&Value::Null, Err(RpcError::new(code::PARSE_ERROR, message)));
+            Next::GoOn
+        };
+        let text = match line {
+            Line::Text(text) => text,
+            Line::NotUtf8 => return refuse("a message is UTF-8"),
+            Line::TooLong => return refuse("a message has at most 64 MiB"),
+        };
+        match Message::parse(&text) {
+            Err((id, error)) => self.peer.respond(&id, Err(error)),
+            Ok(Message::Response { id, result }) => self.peer.answered(&id, result),
+            Ok(Message::Notification { method, params }) => self.notified(&method, params),
+            Ok(Message::Request { id, method, params }) if method == "run/shutdown" => {
+                let _ = params;
+                self.stop().await;
+                self.peer.respond(&id, Ok(json!({})));
+                return Next::End;
+            }
+            Ok(Message::Request { id, method, params }) => self.requested(id, &method, params),
+        }
+        Next::GoOn
+    }
+
+    /// Notifications that are not known are ignored, and so is one that cannot be read.
+    fn notified(&self, method: &str, params: Value) {
+        if method == "$/cancel"
+            && let (Some(served), Ok(CancelParams { call_id })) =
+                (&self.served, serde_json::from_value(params))
+            && let Some(cancel) = lock(&served.cancels).remove(&call_id)
+        {
+            let _ = cancel.send(());
+        }
+    }
+
+    fn requested(&mut self, id: Value, method: &str, params: Value) {
+        let answer = match (method, &mut self.served) {
+            ("initialize", None) => self.initialize(params),
+            ("initialize", Some(_)) => {
+                Err(RpcError::new(code::INVALID_REQUEST, "the run is initialized already"))
+            }
+            (known, None) if METHODS.contains(&known) => {
+                Err(RpcError::new(code::NOT_INITIALIZED, "send `initialize` first"))
+            }
+            ("run/call", Some(served)) => {
+                match served.begin(id.clone(), params, &self.peer, &mut self.work) {
+                    Ok(()) => return,
+                    Err(error) => Err(error),
+                }
+            }
+            ("run/preview", Some(served)) => {
+                match served.preview(id.clone(), params, &self.peer, &mut self.work) {
+                    Ok(()) => return,
+                    Err(error) => Err(error),
+                }
+            }
+            (method, Some(served)) => served.answer(method, params),
+            (method, None) => Err(unknown(method)),
+        };
+        self.peer.respond(&id, answer);
+    }
+
+    fn initialize(&mut self, params: Value) -> Answered {
+        let asked: Initialize = read(params)?;
+        if !asked.versions.iter().any(|version| VERSIONS.contains(version)) {
+            let message = format!("this program speaks {VERSIONS:?}");
+            let data = json!({"supported": VERSIONS});
+            return Err(RpcError::new(code::UNSUPPORTED_VERSION, message).with_data(data));
+        }
+        let mut options = Options {
+            workspace: asked.roots.into_iter().map(root).collect(),
+            surface: asked.surface.or(self.options.surface),
+            approve: asked.approve.or(self.options.approve),
+            trust: asked.trust.unwrap_or(self.options.trust),
+            json: true,
+            transcript: self.options.transcript.clone(),
+        };
+        if options.workspace.is_empty() {
+            options.workspace.clone_from(&self.options.workspace);
+        }
+        let invalid =
+            |error: anyhow::Error| RpcError::new(code::INVALID_PARAMS, format!("{error:#}"));
+        let mut config = Config::load(&options).map_err(invalid)?;
+        if config.approve.is_none() {
+            let asks = asked.capabilities.cards;
+            config.approve =
+                Some(if asks { crate::args::Approve::Ask } else { crate::args::Approve::None });
+        }
+        let cards = HostCards::new(self.peer.clone(), asked.capabilities);
+        let tools = asked
+            .tools
+            .into_iter()
+            .map(|tool| Arc::new(Hosted::new(tool, self.peer.clone())) as Arc<dyn Tool>);
+        let mut limits = Limits::default();
+        limits.ceiling = asked.ceiling;
+        let wishes = Wishes {
+            limits,
+            port: Arc::new(cards.clone()),
+            tools: tools.collect(),
+            trees: Trees::default(),
+            transcript: options.transcript.clone(),
+        };
+        let Assembled { run, view, state, .. } = assemble(&config, wishes).map_err(invalid)?;
+        self.work.spawn(tell(run.clone(), view.id().to_owned(), self.peer.clone()));
+        for message in &config.ignored {
+            self.peer.notify("log", &Log { level: "warning", message: message.clone() });
+        }
+        let answer = Initialized {
+            version: VERSIONS[0],
+            server: Client {
+                name: "agent-run".into(),
+                version: Some(env!("CARGO_PKG_VERSION").into()),
+            },
+            run: state.run().to_owned(),
+            capabilities: ServerCapabilities {
+                tools: view.specs().len(),
+                trust: config.trust.is_trusted(),
+                surface: view.surface(),
+                ceiling: view.ceiling(),
+            },
+        };
+        let (views, cancels) = (HashMap::new(), Cancels::default());
+        self.served = Some(Served { run, main: view, views, cards, cancels });
+        write(&answer)
+    }
+
+    /// Cancels every call and waits until all of it is gone.
+    async fn stop(&mut self) {
+        if let Some(served) = self.served.take() {
+            lock(&served.cancels).drain().for_each(|(_, cancel)| {
+                let _ = cancel.send(());
+            });
+            served.run.close();
+        }
+        self.peer.hang_up();
+        while self.work.join_next().await.is_some() {}
+    }
+
+    async fn close(mut self) {
+        self.stop().await;
+    }
+}
+
+/// Every method, so that one that is known and comes too early is told from one that is not.
+const METHODS: [&str; 7] =
+    ["run/tools", "run/preview", "run/call", "run/status", "view/open", "view/set", "view/close"];
+
+impl Served {
+    fn answer(&mut self, method: &str, params: Value) -> Answered {
+        match method {
+            "run/tools" => {
+                let OfView { view } = read(params)?;
+                write(&Tools { tools: self.view(view.as_deref())?.specs() })
+            }
+            "run/status" => write(&self.status()),
+            "view/open" => {
+                let OpenView { surface, ceiling, without } = read(params)?;
+                let mut limits = Limits::default().without(without);
+                // A view never reaches further than the run.
+                limits.ceiling = Some(ceiling.unwrap_or(Tier::Exec).min(self.main.ceiling()));
+                let view = self.run.view(surface.unwrap_or_else(|| self.main.surface()), limits);
+                let id = view.id().to_owned();
+                self.views.insert(id.clone(), view);
+                write(&Opened { view: id })
+            }
+            "view/set" => {
+                let SetView { view, surface } = read(params)?;
+                self.view(view.as_deref())?.set_surface(surface);
+                Ok(json!({}))
+            }
+            "view/close" => {
+                let CloseView { view } = read(params)?;
+                match self.views.remove(&view) {
+                    Some(_) => Ok(json!({})),
+                    None => Err(no_view(&view)),
+                }
+            }
+            method => Err(unknown(method)),
+        }
+    }
+
+    fn view(&self, id: Option<&str>) -> Result<&View, RpcError> {
+        match id {
+            None => Ok(&self.main),
+            Some(id) if id == self.main.id() => Ok(&self.main),
+            Some(id) => self.views.get(id).ok_or_else(|| no_view(id)),
+        }
+    }
+
+    fn status(&self) -> Status {
+        Status {
+            calls: self.run.live_calls(),
+            cards: self.cards.up(),
+            workers: Vec::new(),
+            resources: Vec::new(),
+            seq: self.run.seq(),
+        }
+    }
+
+    /// Begins a call; its result is the response, whenever it comes.
+    fn begin(
+        &self,
+        id: Value,
+        params: Value,
+        peer: &Peer,
+        work: &mut JoinSet<()>,
+    ) -> Result<(), RpcError> {
+        let CallParams { call_id, name, args, view } = read(params)?;
+        let view = self.view(view.as_deref())?.clone();
+        let (cancel, cancelled) = oneshot::channel();
+        let cancels = Arc::clone(&self.cancels);
+        {
+            let mut live = lock(&cancels);
+            if live.contains_key(&call_id) {
+                let message = format!("a call {call_id} is under way");
+                return Err(RpcError::new(code::INVALID_REQUEST, message));
+            }
+            live.insert(call_id.clone(), cancel);
+        }
+        let peer = peer.clone();
+        work.spawn(async move {
+            let call = ToolCall::new(name.clone(), args).with_id(call_id.clone());
+            let result = tokio::select! {
+                // A host that stops reading stops new calls.
+                result = async { peer.outbox().room().await; view.call(call).await } => result,
+                _ = cancelled => cancelled_call(&name),
+            };
+            lock(&cancels).remove(&call_id);
+            peer.respond(&id, write(&ResultLine::new(name, &result)));
+        });
+        Ok(())
+    }
+
+    fn preview(
+        &self,
+        id: Value,
+        params: Value,
+        peer: &Peer,
+        work: &mut JoinSet<()>,
+    ) -> Result<(), RpcError> {
+        let PreviewParams { name, args, view } = read(params)?;
+        let view = self.view(view.as_deref())?.clone();
+        let peer = peer.clone();
+        work.spawn(async move {
+            let answer = match view.preview(&ToolCall::new(name, args)).await {
+                Ok(preview) => Previewed { ok: true, preview: Some(preview), error: None },
+                Err(error) => Previewed { ok: false, preview: None, error: Some(error) },
+            };
+            peer.respond(&id, write(&answer));
+        });
+        Ok(())
+    }
+}
+
+fn cancelled_call(name: &str) -> ToolResult {
+    let message = format!("the host cancelled this call of {name}");
+    Err(ToolError::new(ErrorKind::Cancelled, "cancelled", message))
+}
+
+/// Tells the host what happens, until the run is closed.
+async fn tell(run: Run, main: String, peer: Peer) {
+    let mut watcher = run.watch();
+    while let Some(watched) = watcher.next().await {
+        match &watched.record.what {
+            What::Event { call_id, parent, event } => {
+                let event = CallEvent {
+                    seq: watched.record.seq,
+                    call_id: call_id.clone(),
+                    parent: parent.clone(),
+                    lost: watched.lost,
+                    event: event.clone(),
+                };
+                peer.notify("call/event", &event);
+            }
+            What::ToolsChanged { view, .. } => {
+                let view = view.clone().filter(|view| *view != main);
+                peer.notify("tools/changed", &ToolsChanged { view });
+            }
+            What::TranscriptFailed { message } => {
+                peer.notify("log", &Log { level: "error", message: message.clone() });
+            }
+            _ => {}
+        }
+    }
+}
+
+fn root(root: Root) -> String {
+    match root {
+        Root::Path(path) => path,
+        Root::Named { name, path } => format!("{name}={}", PathBuf::from(path).display()),
+    }
+}
+
+fn unknown(method: &str) -> RpcError {
+    RpcError::new(code::METHOD_NOT_FOUND, format!("there is no method {method}"))
+}
+
+fn no_view(id: &str) -> RpcError {
+    RpcError::new(code::INVALID_PARAMS, format!("there is no view {id}"))
+}
+
+fn read<T: DeserializeOwned>(params: Value) -> Result<T, RpcError> {
+    let params = if params.is_null() { json!({}) } else { params };
+    serde_json::from_value(params)
+        .map_err(|error| RpcError::new(code::INVALID_PARAMS, error.to_string()))
+}
+
+fn write(answer: &impl Serialize) -> Answered {
+    serde_json::to_value(answer)
+        .map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.to_string()))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

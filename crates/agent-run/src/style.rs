@@ -1,0 +1,39 @@
+//! Colours, where a terminal shows them. `anstream` strips them elsewhere and honours NO_COLOR.
+
+use std::fmt::{self, Display};
+
+use anstyle::{AnsiColor, Style};
+
+pub(crate) const STRONG: Style = Style::new().bold();
+pub(crate) const FAINT: Style = Style::new().dimmed();
+pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
+pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
+pub(crate) const PLACE: Style = AnsiColor::Cyan.on_default();
+pub(crate) const ALERT: Style = AnsiColor::Red.on_default().bold();
+
+/// Text in a style.
+pub(crate) fn in_style<T: Display>(style: Style, text: T) -> impl Display {
+    struct Styled<T>(Style, T);
+    impl<T: Display> Display for Styled<T> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "{}{}{}", self.0.render(), self.1, self.0.render_reset())
+        }
+    }
+    Styled(style, text)
+}
+
+/// A text whose lines may be those of a unified diff, coloured as one.
+pub(crate) fn diff(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for line in text.lines() {
+        let style = match line.as_bytes() {
+            [b'+', ..] => ADDED,
+            [b'-', ..] => REMOVED,
+            [b'@', b'@', ..] => PLACE,
+            _ => Style::new(),
+        };
+        shown.push_str(&in_style(style, line).to_string());
+        shown.push('\n');
+    }
+    shown
+}

@@ -1,0 +1,161 @@
+//! The person at the terminal: where cards are shown and answered.
+
+use std::{
+    io::{self, BufRead, IsTerminal},
+    thread,
+};
+
+use agent_tool_core::{BoxFuture, Card, CardError, CardKind, CardPort, Reply};
+use tokio::sync::{Mutex, mpsc};
+
+use crate::style::{FAINT, STRONG, diff, in_style};
+
+/// Lines that were typed while no card was up wait here, up to so many, and are then dropped: an
+/// answer is to the card that its writer saw.
+const TYPED_AHEAD: usize = 16;
+
+/// Shows cards on standard error and reads answers from standard input.
+pub(crate) struct Terminal {
+    lines: Mutex<mpsc::Receiver<String>>,
+}
+
+impl Terminal {
+    /// Whether a person can be asked here.
+    pub(crate) fn is_there() -> bool {
+        io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
+    /// Begins to read standard input.
+    pub(crate) fn open() -> Self {
+        let (typed, lines) = mpsc::channel(TYPED_AHEAD);
+        // Reading a terminal blocks for as long as nobody types, so it has a thread of its own,
+        // which ends with the program.
+        thread::spawn(move || {
+            for line in io::stdin().lock().lines() {
+                let Ok(line) = line else { return };
+                if matches!(typed.try_send(line), Err(mpsc::error::TrySendError::Closed(_))) {
+                    return;
+                }
+            }
+        });
+        Self { lines: Mutex::new(lines) }
+    }
+}
+
+impl CardPort for Terminal {
+    fn connected(&self) -> bool {
+        true
+    }
+
+    fn present(&self, card: Card) -> BoxFuture<'_, Result<Reply, CardError>> {
+        Box::pin(async move {
+            let mut lines = self.lines.lock().await;
+            while lines.try_recv().is_ok() {}
+            show(&card);
+            loop {
+                let Some(line) = lines.recv().await else { return Ok(Reply::Withdrawn) };
+                match read_answer(&card, &line) {
+                    Ok(reply) => return Ok(reply),
+                    Err(hint) => anstream::eprintln!("{}", in_style(FAINT, hint)),
+                }
+            }
+        })
+    }
+}
+
+fn show(card: &Card) {
+    let about = match card.kind {
+        CardKind::Question => "question",
+        CardKind::Permission => "permission",
+    };
+    let asker = card.asked_by.last().map_or("the agent", |caller| caller.name.as_str());
+    anstream::eprintln!(
+        "\n{} {}",
+        in_style(STRONG, &card.title),
+        in_style(FAINT, format!("({about}, asked by {asker})"))
+    );
+    if !card.body.is_empty() {
+        anstream::eprintln!("{}", card.body);
+    }
+    if let Some(preview) = &card.preview {
+        anstream::eprintln!("{}\n{}", preview.title, diff(&preview.body));
+    }
+    for (number, option) in (1..).zip(&card.options) {
+        let more = option.description.as_deref().unwrap_or_default();
+        anstream::eprintln!(
+            "  {} {} {}",
+            in_style(STRONG, number),
+            option.label,
+            in_style(FAINT, more)
+        );
+    }
+    anstream::eprintln!("{}", in_style(FAINT, prompt(card)));
+}
+
+fn prompt(card: &Card) -> &'static str {
+    match (card.options.is_empty(), card.several, card.free_text) {
+        (true, _, _) => "type an answer, or s to skip",
+        (false, false, false) => "type a number, or s to skip",
+        (false, false, true) => "type a number or an answer, or s to skip",
+        (false, true, false) => "type numbers, or s to skip",
+        (false, true, true) => "type numbers or an answer, or s to skip",
+    }
+}
+
+/// Reads numbers as options and anything else as a typed answer, where the card takes one.
+fn read_answer(card: &Card, line: &str) -> Result<Reply, &'static str> {
+    let line = line.trim();
+    if line.is_empty() {
+        return Err(prompt(card));
+    }
+    if line.eq_ignore_ascii_case("s") {
+        return Ok(Reply::Skipped);
+    }
+    let numbers =
+        line.split(|c: char| c == ',' || c.is_whitespace()).filter(|word| !word.is_empty());
+    let chosen: Option<Vec<String>> = numbers
+        .map(|word| {
+            let number: usize = word.parse().ok()?;
+            card.options.get(number.checked_sub(1)?).map(|option| option.id.clone())
+        })
+        .collect();
+    let reply = match chosen {
+        Some(options) => Reply::Chosen { options, text: None },
+        None => Reply::Chosen { options: Vec::new(), text: Some(line.to_owned()) },
+    };
+    card.check(&reply).map_err(|_| prompt(card))?;
+    Ok(reply)
+}
+
+#[cfg(test)]
+mod tests {
+    use agent_tool_core::{CallId, CardOption};
+
+    use super::*;
+
+    fn card() -> Card {
+        let mut card = Card::new(CardKind::Question, "card_1", CallId::new("call_1"), "Which?");
+        card.options = vec![CardOption::new("a", "A"), CardOption::new("b", "B")];
+        card
+    }
+
+    #[test]
+    fn numbers_choose_and_nothing_is_guessed() {
+        assert_eq!(read_answer(&card(), " 2 "), Ok(Reply::option("b")));
+        assert_eq!(read_answer(&card(), "S"), Ok(Reply::Skipped));
+        for wrong in ["", "0", "3", "1 2", "yes"] {
+            assert!(read_answer(&card(), wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_card_that_takes_more_gets_more() {
+        let mut card = card();
+        card.several = true;
+        card.free_text = true;
+        let both = Reply::Chosen { options: vec!["a".into(), "b".into()], text: None };
+        assert_eq!(read_answer(&card, "1, 2"), Ok(both));
+        let typed = Reply::Chosen { options: Vec::new(), text: Some("neither".into()) };
+        assert_eq!(read_answer(&card, "neither"), Ok(typed));
+    }
+}
