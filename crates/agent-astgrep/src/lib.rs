@@ -4,6 +4,7 @@ mod edit;
 mod error;
 mod failures;
 mod grep;
+mod hints;
 mod ladder;
 mod literals;
 mod matcher;
@@ -26,6 +27,7 @@ pub use error::{ContextFailure, ErrorKind, PatternError, RewriteError};
 pub use grep::{
     CaptureText, DEFAULT_RESULTS, GrepArgs, GrepMatch, GrepOutcome, GrepSkipped, MAX_RESULTS,
 };
+pub use hints::{Hint, HintKind};
 pub use literals::{Literal, Literals};
 pub use matcher::MAX_STEPS;
 pub use metavar::{Variable, VariableKind};

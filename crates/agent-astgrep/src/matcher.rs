@@ -30,10 +30,23 @@ pub(crate) struct Matcher<'p, 't> {
     steps: usize,
     budget_exceeded: bool,
     captures: Vec<Capture>,
+    leniency: Option<Leniency>,
+    /// The entry that is passed over, where one may be.
+    extra: Option<usize>,
+    extra_node: Option<Node<'t>>,
     /// Where the match begins, if not where its node does.
     start_byte: Option<usize>,
     /// Where the run that is the whole pattern ended.
     run_end: usize,
+}
+
+/// What a candidate is forgiven, to say what a near miss lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leniency {
+    /// One child that the pattern has not.
+    OneMore,
+    /// Different texts for one metavariable.
+    Repeats,
 }
 
 /// A child of a candidate.
@@ -91,6 +104,9 @@ impl<'p, 't> Matcher<'p, 't> {
             steps: 0,
             budget_exceeded: false,
             captures: Vec::new(),
+            leniency: None,
+            extra: None,
+            extra_node: None,
             start_byte: None,
             run_end: 0,
         }
@@ -98,6 +114,16 @@ impl<'p, 't> Matcher<'p, 't> {
 
     pub(crate) fn budget_exceeded(&self) -> bool {
         self.budget_exceeded
+    }
+
+    pub(crate) fn lenient(mut self, leniency: Leniency) -> Self {
+        self.leniency = Some(leniency);
+        self
+    }
+
+    /// The child that the last match was forgiven.
+    pub(crate) fn extra(&self) -> Option<Node<'t>> {
+        self.extra_node
     }
 
     /// The match of a pattern of one node at `node`.
@@ -147,6 +173,8 @@ impl<'p, 't> Matcher<'p, 't> {
         self.failed.clear();
         self.steps = 0;
         self.start_byte = None;
+        self.extra = None;
+        self.extra_node = None;
     }
 
     /// A single token matches any name with its text, whatever its kind, but nothing in a string
@@ -171,13 +199,34 @@ impl<'p, 't> Matcher<'p, 't> {
         then: &Then<'p, '_>,
     ) -> bool {
         let bound = self.trail.len();
-        let matched = self.list_forward(elements, at, list, then);
+        let matched = self.list_forward(elements, at, list, then)
+            || (self.leniency == Some(Leniency::OneMore)
+                && self.extra.is_none()
+                && self.list_with_one_more(elements, at, list, then));
         if !matched {
             for variable in self.trail.drain(bound..) {
                 self.bindings[variable] = None;
             }
         }
         matched
+    }
+
+    fn list_with_one_more(
+        &mut self,
+        elements: &'p [Element],
+        at: usize,
+        list: List,
+        then: &Then<'p, '_>,
+    ) -> bool {
+        for extra in at..list.end {
+            self.extra = Some(extra);
+            if self.list(elements, at, list, then) {
+                self.extra_node = self.extra_node.or(Some(self.entries[extra].node));
+                return true;
+            }
+        }
+        self.extra = None;
+        false
     }
 
     fn list_forward(
@@ -190,6 +239,9 @@ impl<'p, 't> Matcher<'p, 't> {
         while let Some((first, rest)) = elements.split_first() {
             if !self.step() {
                 return false;
+            }
+            if self.extra == Some(at) && at < list.end {
+                at += 1;
             }
             if let Item::Many { variable } = first.item {
                 return self.ellipsis(variable, rest, at, list, then);
@@ -249,7 +301,7 @@ impl<'p, 't> Matcher<'p, 't> {
             self.run_end = at;
             return self.accept();
         }
-        while at < list.end && self.entries[at].optional {
+        while at < list.end && (self.entries[at].optional || self.extra == Some(at)) {
             at += 1;
         }
         if at != list.end {
@@ -298,7 +350,8 @@ impl<'p, 't> Matcher<'p, 't> {
                 return false;
             }
             let place = (rest.as_ptr().addr(), self.place(end, list));
-            if !self.pattern.repeats && self.failed.contains(&place) {
+            let remembers = !self.pattern.repeats && self.leniency.is_none();
+            if remembers && self.failed.contains(&place) {
                 continue;
             }
             let bound = self.trail.len();
@@ -312,7 +365,7 @@ impl<'p, 't> Matcher<'p, 't> {
                 self.bindings[variable] = None;
             }
             // With no variable to be repeated, what follows fails here whatever came before.
-            if !self.pattern.repeats && first_end == at {
+            if remembers && first_end == at {
                 self.failed.insert(place);
             }
         }
@@ -345,7 +398,7 @@ impl<'p, 't> Matcher<'p, 't> {
     fn bind(&mut self, variable: Option<usize>, binding: Binding<'t>) -> bool {
         let Some(variable) = variable else { return true };
         match self.bindings[variable] {
-            Some(known) => self.same(known, binding),
+            Some(known) => self.leniency == Some(Leniency::Repeats) || self.same(known, binding),
             None => {
                 self.bindings[variable] = Some(binding);
                 self.trail.push(variable);

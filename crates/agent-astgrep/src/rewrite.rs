@@ -17,9 +17,9 @@ use layout::Layout;
 use render::{Rendered, Renderer, Wrap};
 use template::Template;
 
-/// How often a file is rendered at most: as it is, then with parentheses where captures need them,
-/// then with those that the first ones made necessary.
-const MAX_RENDERINGS: usize = 3;
+/// How often a file is rendered at most: as it is, then with parentheses, the outer ones first. Each
+/// rendering settles one level of nesting.
+const MAX_RENDERINGS: usize = 16;
 
 /// A pattern and a template, compiled together.
 #[derive(Debug)]

@@ -30,6 +30,7 @@ pub struct Structure {
     pub(crate) staging: Arc<Mutex<Staging>>,
     grammars: Arc<Grammars>,
     endings: Arc<BTreeMap<String, String>>,
+    exclude: Arc<Vec<String>>,
 }
 
 /// The files that a search looks at, all of one language.
@@ -52,6 +53,7 @@ impl Structure {
             staging: Arc::default(),
             grammars,
             endings: Arc::default(),
+            exclude: Arc::default(),
         }
     }
 
@@ -69,6 +71,13 @@ impl Structure {
         self
     }
 
+    /// The same without the files that these globs name.
+    #[must_use]
+    pub fn without_files(mut self, globs: Vec<String>) -> Self {
+        self.exclude = Arc::new(globs);
+        self
+    }
+
     /// The tools `ast_grep`, `ast_edit` and `resolve`.
     #[must_use]
     pub fn tools(self) -> Vec<Arc<dyn Tool>> {
@@ -83,7 +92,11 @@ impl Structure {
         stop: &Stop,
     ) -> Result<Scope, ToolError> {
         let start = self.workspace.resolve(path.unwrap_or(".")).map_err(of_workspace)?;
-        let options = WalkOptions::new().stop(stop.shared());
+        let options = self
+            .exclude
+            .iter()
+            .fold(WalkOptions::new(), |options, glob| options.glob(format!("!{glob}")))
+            .stop(stop.shared());
         let walk = self.workspace.walk(&start, &options).map_err(of_workspace)?;
         let named = walk.files.len() == 1 && walk.files[0] == start;
         if named {

@@ -83,6 +83,7 @@ impl Symbols {
             && text[0].is_ascii_whitespace()
             && node.child_count() == 0
             && text.iter().all(u8::is_ascii_whitespace)
+            && !self.in_opaque(node)
     }
 
     /// Whether a leaf is text rather than code: a string, a comment, or a piece of one.

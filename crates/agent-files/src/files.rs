@@ -1,5 +1,7 @@
 //! The resource that the tools share, and what all of them need of it.
 
+use std::sync::Arc;
+
 use agent_edits::Edits;
 use agent_tool_core::{ErrorKind, ToolError};
 use agent_workspace::{FileContent, Text, WalkOptions, Workspace, WorkspacePath};
@@ -22,13 +24,21 @@ const MAX_NAMES: usize = 5_000;
 pub struct Files {
     pub(crate) workspace: Workspace,
     pub(crate) edits: Edits,
+    pub(crate) exclude: Arc<Vec<String>>,
 }
 
 impl Files {
     /// The files of a workspace, changed through `edits`, which must be those of the same workspace.
     #[must_use]
     pub fn new(workspace: Workspace, edits: Edits) -> Self {
-        Self { workspace, edits }
+        Self { workspace, edits, exclude: Arc::default() }
+    }
+
+    /// The same without the files that these globs name, where a folder is searched.
+    #[must_use]
+    pub fn without_files(mut self, globs: Vec<String>) -> Self {
+        self.exclude = Arc::new(globs);
+        self
     }
 
     /// The workspace.

@@ -78,9 +78,10 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
     let grammars = Arc::new(Grammars::bundled());
     let structure = Structure::new(workspace.clone(), edits.clone(), Arc::clone(&grammars))
         .with_trees(wishes.trees)
-        .with_endings(config.languages.clone());
+        .with_endings(config.languages.clone())
+        .without_files(config.exclude.clone());
     let registry = Resources::new()
-        .files(Files::new(workspace.clone(), edits))
+        .files(Files::new(workspace.clone(), edits).without_files(config.exclude.clone()))
         .astgrep(structure)
         .registry()
         .context("the registry")?;

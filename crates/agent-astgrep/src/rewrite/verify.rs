@@ -13,9 +13,19 @@ use crate::symbols::{LIST, SEMICOLON, Symbols};
 /// What has to be in parentheses, because the parse takes a part of it for something else.
 pub(super) fn torn(job: &Job<'_>, rendered: &Rendered) -> Result<Vec<Wrap>, RewriteError> {
     let tree = parse(job.pattern, &rendered.out)?;
-    let torn =
-        rendered.spots.iter().filter(|spot| !spot.glued && !holds(&tree, job, rendered, spot));
-    Ok(torn.map(|spot| spot.wrap).collect())
+    let torn: Vec<_> = rendered
+        .spots
+        .iter()
+        .filter(|spot| !spot.glued && !holds(&tree, job, rendered, spot))
+        .collect();
+    // Parentheses around the widest often mend what is inside of it. What lies within another was
+    // written, and so is listed, before it.
+    let widest = torn.iter().enumerate().filter(|(position, spot)| {
+        !torn[position + 1..]
+            .iter()
+            .any(|other| other.range.start <= spot.range.start && spot.range.end <= other.range.end)
+    });
+    Ok(widest.map(|(_, spot)| spot.wrap).collect())
 }
 
 /// Whether the result may be written.

@@ -12,6 +12,9 @@ use serde_json::Value;
 
 const NO_LIMIT: usize = usize::MAX;
 
+/// The line, the text, and the captures, those of runs under a name with a dollar.
+type Shown = (usize, String, BTreeMap<String, Value>);
+
 #[derive(Deserialize)]
 struct File {
     cases: Vec<Case>,
@@ -32,7 +35,7 @@ struct Case {
 struct Expect {
     status: String,
     #[serde(default)]
-    matches: Option<Vec<(usize, String, BTreeMap<String, Value>)>>,
+    matches: Option<Vec<Shown>>,
     #[serde(default)]
     after: Option<String>,
     #[serde(default)]
@@ -158,11 +161,7 @@ fn applied(case: &Case, rewritten: &Rewritten) -> Vec<u8> {
     bytes
 }
 
-fn show(
-    pattern: &Pattern,
-    source: &str,
-    found: &Match,
-) -> (usize, String, BTreeMap<String, Value>) {
+fn show(pattern: &Pattern, source: &str, found: &Match) -> Shown {
     let line = source[..found.range.start].matches('\n').count() + 1;
     let captures = pattern.variables().iter().zip(&found.captures).map(|(variable, capture)| {
         let name = match variable.kind {

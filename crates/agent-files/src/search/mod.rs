@@ -156,7 +156,11 @@ impl Files {
         let matcher =
             args.pattern.as_deref().map(|text| pattern::compile(text, args)).transpose()?;
         let start = self.resolve(args.path.as_deref().unwrap_or("."))?;
-        let mut options = WalkOptions::new().stop(stop.shared());
+        let mut options = self
+            .exclude
+            .iter()
+            .fold(WalkOptions::new(), |options, glob| options.glob(format!("!{glob}")))
+            .stop(stop.shared());
         if let Some(glob) = &args.glob {
             options = options.glob(glob);
         }

@@ -142,6 +142,7 @@ impl Job<'_> {
             .before_context(self.context)
             .after_context(self.context)
             .binary_detection(BinaryDetection::none())
+            .line_terminator(self.matcher.line_terminator().unwrap_or_default())
             .bom_sniffing(false)
             .build()
     }

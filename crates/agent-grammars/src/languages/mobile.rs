@@ -61,7 +61,7 @@ pub(super) static DART: Profile = Profile {
     ],
     comments: &["comment", "block_comment", "documentation_comment", "documentation_block_comment"],
     misreadings: &["labeled_statement"],
-    strict_separators: &["for_statement", "for_loop_parts", "record_literal", "record_pattern"],
+    strict_separators: &["for_statement", "record_literal", "record_pattern"],
     clauses: &["catch_clause", "finally_clause"],
     leading: &["annotation"],
     equivalents: &[&["local_function_declaration", "function_declaration", "method_declaration"]],

@@ -72,7 +72,7 @@ pub(super) static RUBY: Profile = Profile {
         "delimited_symbol",
         "comment",
     ],
-    lists: &["body_statement", "block_body", "then", "begin_block_body"],
+    lists: &["body_statement", "block_body", "then"],
     clauses: &["else", "elsif", "rescue", "ensure"],
     ..USUAL
 };

@@ -30,8 +30,6 @@ pub(crate) mod code {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Initialize {
     pub versions: Vec<u32>,
-    #[serde(default)]
-    pub client: Option<Client>,
     pub roots: Vec<Root>,
     #[serde(default)]
     pub surface: Option<Surface>,

@@ -1,0 +1,75 @@
+//! Why nothing was found, and that a matcher that gave up says so.
+
+use agent_astgrep::{HintKind, Pattern};
+use agent_grammars::Grammars;
+use libtest_mimic::{Failed, Trial};
+
+const NO_LIMIT: usize = usize::MAX;
+
+/// Language, pattern, source, the cause, and the line that shows it.
+type Row = (&'static str, &'static str, &'static str, Option<HintKind>, usize);
+
+const ROWS: [Row; 9] = [
+    ("javascript", "require('x')", "a();\nrequire(\"x\")\n", Some(HintKind::QuotesDiffer), 2),
+    (
+        "typescript",
+        "function $F($$$P) { $$$B }",
+        "function b(x: number): string { h() }\n",
+        Some(HintKind::ExtraNode),
+        1,
+    ),
+    (
+        "typescript",
+        "if ($A) { $$$B }",
+        "if (a) { b(); } else { c(); }\n",
+        Some(HintKind::ExtraNode),
+        1,
+    ),
+    (
+        "javascript",
+        "function $F($$$P) { $$$B }",
+        "\nasync function b() { x() }\n",
+        Some(HintKind::ExtraToken),
+        2,
+    ),
+    ("python", "f($A, $A)", "f(1, 2)\n", Some(HintKind::RepeatDiffers), 1),
+    ("rust", "$X.to_string()", "fn f() {\n  vec![x.to_string()];\n}\n", Some(HintKind::InMacro), 2),
+    ("python", "open($X)", "# open(x)\ny = 'open(x)'\n", Some(HintKind::InText), 1),
+    ("python", "open($X)", "close(x)\n", None, 0),
+    ("python", "open($X)", "x = open\n", None, 0),
+];
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let hints = ROWS
+        .into_iter()
+        .enumerate()
+        .map(|(number, row)| Trial::test(format!("hint::{number}::{}", row.1), move || check(row)));
+    hints.chain([Trial::test("budget::is_reported", budget_is_reported)]).collect()
+}
+
+fn check((language, pattern, source, kind, line): Row) -> Result<(), Failed> {
+    let grammar = Grammars::bundled().by_id(language).cloned()?;
+    let pattern = Pattern::compile(&grammar, pattern)?;
+    let tree = grammar.parser().parse(source, None).unwrap();
+    assert!(pattern.find(&tree, source.as_bytes(), NO_LIMIT).matches.is_empty());
+    let hint = pattern.hint(&tree, source.as_bytes());
+    let found = hint.as_ref().map(|hint| (hint.kind, hint.line));
+    assert_eq!(found, kind.map(|kind| (kind, line)), "{hint:?}");
+    Ok(())
+}
+
+// spec: AST-06
+fn budget_is_reported() -> Result<(), Failed> {
+    let grammar = Grammars::bundled().by_id("python").cloned()?;
+    let pattern = Pattern::compile(&grammar, "f($$$A, $X, $$$B, $X, $$$C)")?;
+    let numbers: Vec<_> = (0..2000).map(|number| number.to_string()).collect();
+    let source = format!("f({})\nf(1, 1)\n", numbers.join(", "));
+    let tree = grammar.parser().parse(&source, None).unwrap();
+    let found = pattern.find(&tree, source.as_bytes(), NO_LIMIT);
+    assert!(found.budget_exceeded);
+    assert_eq!(found.matches.len(), 1);
+    let few = "f(1, 2, 3, 2, 4)\n";
+    let tree = grammar.parser().parse(few, None).unwrap();
+    assert!(!pattern.find(&tree, few.as_bytes(), NO_LIMIT).budget_exceeded);
+    Ok(())
+}
