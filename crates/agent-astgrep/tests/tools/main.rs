@@ -1,0 +1,368 @@
+//! The tools over real folders: what a model is told, and what is written when.
+
+use std::{fs, os::unix::fs::MetadataExt, sync::Arc};
+
+use agent_astgrep::{MAX_STAGED, Structure, Trees};
+use agent_edits::Edits;
+use agent_grammars::Grammars;
+use agent_tool_core::{Context, Tool, ToolError, ToolOutput};
+use agent_workspace::Workspace;
+use serde_json::{Value, json};
+
+struct Checkout {
+    folder: tempfile::TempDir,
+    _state: tempfile::TempDir,
+    trees: Trees,
+    tools: Vec<Arc<dyn Tool>>,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Checkout {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (path, text) in files {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+            fs::write(path, text).expect("a file");
+        }
+        let state = tempfile::tempdir().expect("a folder");
+        let workspace = Workspace::open(folder.path()).expect("a workspace");
+        let edits = Edits::open(&workspace, state.path().join("journals")).expect("a journal");
+        let trees = Trees::default();
+        let structure = Structure::new(workspace, edits, Arc::new(Grammars::bundled()));
+        let tools = structure.with_trees(trees.clone()).tools();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .build()
+            .expect("a runtime");
+        Self { folder, _state: state, trees, tools, runtime }
+    }
+
+    fn call(&self, name: &str, args: Value) -> Result<ToolOutput, ToolError> {
+        let tool = self.tools.iter().find(|tool| tool.spec().name == name).expect("a tool");
+        self.runtime.block_on(tool.call(args, &Context::detached()))
+    }
+
+    fn data(&self, name: &str, args: Value) -> Value {
+        self.call(name, args).expect("an output").data
+    }
+
+    fn error(&self, name: &str, args: Value) -> ToolError {
+        self.call(name, args).expect_err("an error")
+    }
+
+    fn resolve(&self, id: &str, action: &str) -> Result<ToolOutput, ToolError> {
+        self.call("resolve", json!({"edit_id": id, "action": action}))
+    }
+
+    fn file(&self, path: &str) -> String {
+        fs::read_to_string(self.folder.path().join(path)).expect("a file")
+    }
+
+    /// Content and inode of every file: what "nothing was written" means.
+    fn state(&self) -> Vec<(String, u64, i64)> {
+        let mut state: Vec<_> = fs::read_dir(self.folder.path())
+            .expect("a folder")
+            .map(|entry| {
+                let path = entry.expect("an entry").path();
+                let found = fs::metadata(&path).expect("metadata");
+                let text = if found.is_file() {
+                    fs::read_to_string(&path).expect("a file")
+                } else {
+                    String::new()
+                };
+                (text, found.ino(), found.mtime_nsec())
+            })
+            .collect();
+        state.sort();
+        state
+    }
+}
+
+const CALLS: [(&str, &str); 4] = [
+    ("a.py", "f(1)\nf(2)\n"),
+    ("b.py", "x = f(3)  # f(9)\n"),
+    ("c.py", "g(f(4))\n"),
+    ("d.py", "'f(5)'\n"),
+];
+
+// spec: AST-03
+#[test]
+fn fifty_matches_are_shown_by_default_and_more_are_said_to_exist() {
+    let many = "f(1)\n".repeat(60);
+    let checkout = Checkout::new(&[("a.py", &many)]);
+    let data = checkout.data("ast_grep", json!({"pattern": "f($A)"}));
+    assert_eq!(
+        (data["shown"].as_u64(), data["more"].as_bool(), data["total"].as_u64()),
+        (Some(50), Some(true), None)
+    );
+    let data = checkout.data("ast_grep", json!({"pattern": "f($A)", "max_results": 60}));
+    assert_eq!(
+        (data["shown"].as_u64(), data["more"].as_bool(), data["total"].as_u64()),
+        (Some(60), Some(false), Some(60))
+    );
+    assert_eq!(
+        checkout.error("ast_grep", json!({"pattern": "f($A)", "max_results": 0})).code,
+        "invalid_args"
+    );
+}
+
+// spec: AST-03
+#[test]
+fn the_language_is_inferred_where_all_agree_and_otherwise_listed_with_counts() {
+    let checkout = Checkout::new(&[
+        ("p/a.py", "f(1)\n"),
+        ("p/notes.txt", "f(2)\n"),
+        ("r/a.rs", "fn a() { f(1); }\n"),
+        ("r/b.rs", ""),
+    ]);
+    assert_eq!(
+        checkout.data("ast_grep", json!({"pattern": "f($A)", "path": "p"}))["language"],
+        "python"
+    );
+    assert_eq!(
+        checkout.data("ast_grep", json!({"pattern": "f($A)", "path": "r/a.rs"}))["language"],
+        "rust"
+    );
+    let several = checkout.error("ast_grep", json!({"pattern": "f($A)"}));
+    assert_eq!(several.code, "ambiguous_language");
+    assert_eq!(several.data["languages"], json!({"python": 1, "rust": 2}));
+    let unknown = checkout.error("ast_grep", json!({"pattern": "f($A)", "language": "klingon"}));
+    assert_eq!(unknown.code, "unknown_language");
+    assert!(
+        unknown.message.contains("python") && unknown.message.contains("rust"),
+        "{}",
+        unknown.message
+    );
+    assert_eq!(
+        checkout.error("ast_grep", json!({"pattern": "f($A)", "path": "p/notes.txt"})).code,
+        "no_language"
+    );
+    assert_eq!(
+        checkout.error("ast_grep", json!({"pattern": "f($A)", "path": "../x"})).code,
+        "outside_workspace"
+    );
+}
+
+// spec: AST-01, AST-04
+#[test]
+fn matches_come_by_path_and_position_with_lines_columns_and_captures() {
+    let checkout = Checkout::new(&[("b.py", "é = f(1, 2)\n"), ("a.py", "\u{feff}f(\n  0)\n")]);
+    let data = checkout.data("ast_grep", json!({"pattern": "f($$$REST)"}));
+    let places: Vec<_> = data["matches"]
+        .as_array()
+        .expect("matches")
+        .iter()
+        .map(|m| {
+            (
+                m["file"].as_str().expect("a file"),
+                m["line"].as_u64(),
+                m["column"].as_u64(),
+                m["end_line"].as_u64(),
+                m["end_column"].as_u64(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        places,
+        [
+            ("a.py", Some(1), Some(1), Some(2), Some(5)),
+            ("b.py", Some(1), Some(5), Some(1), Some(12))
+        ]
+    );
+    assert_eq!(data["matches"][1]["captures"], json!({"REST": ["1", "2"]}));
+    assert_eq!(data["matches"][1]["text"], "f(1, 2)");
+}
+
+// spec: AST-06
+#[test]
+fn a_pattern_that_nothing_accepts_is_an_error_that_names_the_contexts() {
+    let checkout = Checkout::new(&CALLS);
+    let error = checkout.error("ast_grep", json!({"pattern": "f($A"}));
+    assert_eq!(error.code, "unparsable_pattern");
+    assert!(
+        error.data["contexts"].as_array().is_some_and(|contexts| contexts.len() > 1),
+        "{}",
+        error.data
+    );
+    assert_eq!(checkout.error("ast_grep", json!({"pattern": "$A"})).code, "invalid_pattern");
+}
+
+#[test]
+fn nothing_found_says_what_was_done() {
+    let checkout = Checkout::new(&[
+        ("a.py", "f(1)\n"),
+        ("b.py", "h(1)\n"),
+        ("bad.py", "f(((\n"),
+        ("bin.py", "f(\0)"),
+    ]);
+    fs::write(checkout.folder.path().join("latin.py"), b"f('\xe9')\n").expect("a file");
+    let output = checkout.call("ast_grep", json!({"pattern": "f($A, $B)"})).expect("an output");
+    assert_eq!(
+        (
+            output.data["searched"].as_u64(),
+            output.data["parsed"].as_u64(),
+            output.data["syntax_errors"].as_u64()
+        ),
+        (Some(5), Some(0), Some(0))
+    );
+    let text = output.joined_text();
+    assert!(
+        text.starts_with(
+            "no match; python as statement, 5 files searched, 0 of them hold all words"
+        ),
+        "{text}"
+    );
+    let output = checkout.call("ast_grep", json!({"pattern": "f($A).x"})).expect("an output");
+    assert!(output.joined_text().starts_with("no match"));
+    let output = checkout.call("ast_grep", json!({"pattern": "f()"})).expect("an output");
+    assert_eq!(output.data["syntax_errors"], 1);
+    let mut skipped: Vec<_> = output.data["skipped"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    skipped.sort();
+    assert_eq!(
+        skipped,
+        [r#"{"file":"bin.py","reason":"binary"}"#, r#"{"file":"latin.py","reason":"not_utf8"}"#]
+    );
+}
+
+// spec: AST-08
+#[test]
+fn a_proposal_opens_and_ends_as_the_contract_says_and_writes_nothing() {
+    let checkout = Checkout::new(&CALLS);
+    let before = checkout.state();
+    let output =
+        checkout.call("ast_edit", json!({"pattern": "f($A)", "rewrite": "h($A)"})).expect("staged");
+    let text = output.joined_text();
+    assert!(text.starts_with("(proposed) 4 replacements in 3 files\n"), "{text}");
+    assert!(text.ends_with("call resolve with edit_id \"edit_1\""), "{text}");
+    assert!(text.contains("-x = f(3)  # f(9)\n+x = h(3)  # f(9)\n"), "{text}");
+    let files = json!([{"file": "a.py", "replacements": 2}, {"file": "b.py", "replacements": 1}, {"file": "c.py", "replacements": 1}]);
+    assert_eq!(
+        (&output.data["edit_id"], &output.data["replacements"], &output.data["files"]),
+        (&json!("edit_1"), &json!(4), &files)
+    );
+    assert_eq!(checkout.state(), before);
+    let one =
+        checkout.call("ast_edit", json!({"pattern": "g($A)", "rewrite": "k($A)"})).expect("staged");
+    assert!(one.joined_text().starts_with("(proposed) 1 replacement in 1 file\n"));
+    assert_eq!(one.data["edit_id"], "edit_2");
+    let none = checkout
+        .call("ast_edit", json!({"pattern": "nowhere($A)", "rewrite": "k($A)"}))
+        .expect("a word about it");
+    assert_eq!(none.data["edit_id"], Value::Null);
+    assert_eq!(
+        checkout.error("ast_edit", json!({"pattern": "f($A)", "rewrite": "h($B)"})).code,
+        "unknown_variable"
+    );
+}
+
+// spec: AST-09, AST-10
+#[test]
+fn accept_writes_all_and_a_second_accept_changes_nothing() {
+    let checkout = Checkout::new(&CALLS);
+    checkout.data("ast_edit", json!({"pattern": "f($A)", "rewrite": "h($A)"}));
+    let applied = checkout.resolve("edit_1", "accept").expect("applied");
+    assert_eq!(
+        applied.data,
+        json!({"edit_id": "edit_1", "status": "applied", "files": ["a.py", "b.py", "c.py"]})
+    );
+    assert_eq!(applied.changes.len(), 3);
+    assert_eq!(
+        (checkout.file("a.py"), checkout.file("c.py"), checkout.file("d.py")),
+        ("h(1)\nh(2)\n".into(), "g(h(4))\n".into(), "'f(5)'\n".into())
+    );
+    let before = checkout.state();
+    let again = checkout.resolve("edit_1", "accept").expect("known");
+    assert_eq!(again.data["status"], "already_applied");
+    assert!(again.changes.is_empty());
+    assert_eq!(checkout.resolve("edit_1", "discard").expect_err("applied").code, "already_applied");
+    assert_eq!(checkout.state(), before);
+}
+
+// spec: AST-09, AST-10
+#[test]
+fn one_file_that_changed_rejects_the_whole_edit() {
+    let checkout = Checkout::new(&CALLS);
+    checkout.data("ast_edit", json!({"pattern": "f($A)", "rewrite": "h($A)"}));
+    fs::write(checkout.folder.path().join("c.py"), "g(f(44))\n").expect("a file");
+    let before = checkout.state();
+    let error = checkout.resolve("edit_1", "accept").expect_err("stale");
+    assert_eq!(error.code, "stale_edit");
+    assert!(error.message.contains("c.py"), "{}", error.message);
+    assert_eq!(checkout.state(), before);
+    assert_eq!(checkout.resolve("edit_1", "accept").expect_err("rejected").code, "rejected_edit");
+}
+
+// spec: AST-10
+#[test]
+fn an_edit_that_is_discarded_expired_or_unknown_is_an_error_that_says_which() {
+    let checkout = Checkout::new(&CALLS);
+    let stage = || checkout.data("ast_edit", json!({"pattern": "f($A)", "rewrite": "h($A)"}));
+    stage();
+    assert_eq!(
+        checkout.resolve("edit_1", "discard").expect("discarded").data["status"],
+        "discarded"
+    );
+    assert_eq!(checkout.resolve("edit_1", "accept").expect_err("gone").code, "discarded_edit");
+    assert_eq!(checkout.resolve("edit_1", "discard").expect_err("gone").code, "discarded_edit");
+    (0..=MAX_STAGED).for_each(|_| drop(stage()));
+    assert_eq!(checkout.resolve("edit_2", "accept").expect_err("gone").code, "expired_edit");
+    for id in ["edit_99", "edit_0", "nonsense", ""] {
+        assert_eq!(
+            checkout.resolve(id, "accept").expect_err("unknown").code,
+            "unknown_edit",
+            "{id}"
+        );
+    }
+    assert_eq!(checkout.file("a.py"), "f(1)\nf(2)\n");
+}
+
+#[test]
+fn of_two_edits_of_one_file_the_second_is_stale() {
+    let checkout = Checkout::new(&CALLS);
+    checkout.data("ast_edit", json!({"pattern": "f($A)", "rewrite": "h($A)", "path": "c.py"}));
+    checkout.data("ast_edit", json!({"pattern": "g($A)", "rewrite": "k($A)", "path": "c.py"}));
+    assert!(checkout.resolve("edit_1", "accept").is_ok());
+    assert_eq!(checkout.resolve("edit_2", "accept").expect_err("stale").code, "stale_edit");
+    assert_eq!(checkout.file("c.py"), "g(h(4))\n");
+}
+
+#[test]
+fn an_approval_of_another_plan_is_a_conflict_and_the_edit_stays() {
+    let checkout = Checkout::new(&CALLS);
+    checkout.data("ast_edit", json!({"pattern": "f($A)", "rewrite": "h($A)"}));
+    let resolve = checkout.tools.iter().find(|tool| tool.spec().name == "resolve").expect("a tool");
+    let args = json!({"edit_id": "edit_1", "action": "accept"});
+    let preview =
+        checkout.runtime.block_on(resolve.preview(&args, &Context::detached())).expect("a preview");
+    assert_eq!(preview.changes.len(), 3);
+    let other = Context::detached().with_approved(Some("another".into()));
+    let error =
+        checkout.runtime.block_on(resolve.call(args.clone(), &other)).expect_err("another plan");
+    assert_eq!(error.code, "approval_changed");
+    let approved = Context::detached().with_approved(preview.fingerprint);
+    assert!(checkout.runtime.block_on(resolve.call(args, &approved)).is_ok());
+}
+
+#[test]
+fn a_kept_tree_is_used_for_the_file_that_it_was_parsed_from_alone() {
+    let checkout = Checkout::new(&CALLS);
+    let search = || checkout.data("ast_grep", json!({"pattern": "f($A)"}))["shown"].as_u64();
+    assert_eq!(search(), Some(4));
+    assert_eq!(checkout.trees.kept().0, 4);
+    assert_eq!(search(), Some(4));
+    fs::write(checkout.folder.path().join("a.py"), "f(1)\nf(2)\nf(3)\n").expect("a file");
+    assert_eq!(search(), Some(5));
+}
+
+#[test]
+fn every_spec_is_portable() {
+    for tool in &Checkout::new(&[]).tools {
+        assert_eq!(agent_testkit::spec_faults(tool.spec()), Vec::<String>::new());
+    }
+}
