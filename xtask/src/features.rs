@@ -5,10 +5,8 @@ use serde_json::Value;
 
 use crate::{deps::metadata, sh};
 
-/// Packages whose features are taken one by one. `language-pack` stands outside: it has a job of
-/// its own, since its build script behaves differently where a network is.
+/// Packages whose features are taken one by one.
 const CHECKED: [&str; 4] = ["agent-grammars", "agent-astgrep", "agent-builtins", "agent-run"];
-const APART: [&str; 2] = ["language-pack", "language-pack-download"];
 
 /// What "all features" means in tests and checks, as cargo's argument.
 pub fn everything() -> String {
@@ -27,7 +25,6 @@ pub fn features() -> Result<()> {
         let all = features_of(&metadata, package).join(",");
         check(package, &all)?;
     }
-    check("agent-grammars", "language-pack")?;
     eprintln!("features: each of {} stands on its own", CHECKED.join(", "));
     Ok(())
 }
@@ -50,5 +47,5 @@ fn features_of(metadata: &Value, package: &str) -> Vec<String> {
         .filter(|candidate| candidate["name"] == package)
         .filter_map(|package| package["features"].as_object())
         .flat_map(|features| features.keys().cloned());
-    features.filter(|name| name != "default" && !APART.contains(&name.as_str())).collect()
+    features.filter(|name| name != "default").collect()
 }

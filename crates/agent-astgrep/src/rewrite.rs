@@ -200,3 +200,10 @@ fn fit_to_edit(matches: Vec<Match>, source: &[u8]) -> (Vec<Match>, Vec<Skipped>)
     }
     (fit, skipped)
 }
+
+/// Tools hold both across threads, so losing this would be a breaking change.
+const _: fn() = || {
+    fn shared<T: Send + Sync>() {}
+    shared::<Pattern>();
+    shared::<Rewrite>();
+};

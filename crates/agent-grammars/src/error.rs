@@ -8,8 +8,6 @@ pub enum GrammarErrorKind {
     UnknownLanguage,
     /// A grammar was built for a version of tree-sitter that this one cannot run.
     IncompatibleGrammar,
-    /// A grammar could not be loaded from the local folder.
-    LoadFailed,
 }
 
 /// The error of this crate: a kind, and a message that says what to do next.
@@ -37,11 +35,6 @@ impl GrammarError {
         Self { kind: GrammarErrorKind::IncompatibleGrammar, message, ids: Vec::new() }
     }
 
-    #[allow(dead_code)]
-    pub(crate) fn load_failed(message: String) -> Self {
-        Self { kind: GrammarErrorKind::LoadFailed, message, ids: Vec::new() }
-    }
-
     /// What went wrong.
     #[must_use]
     pub fn kind(&self) -> GrammarErrorKind {
@@ -54,7 +47,6 @@ impl GrammarError {
         match self.kind {
             GrammarErrorKind::UnknownLanguage => "unknown_language",
             GrammarErrorKind::IncompatibleGrammar => "incompatible_grammar",
-            GrammarErrorKind::LoadFailed => "grammar_load_failed",
         }
     }
 

@@ -57,7 +57,22 @@ pub(crate) fn trials() -> Vec<Trial> {
         let file: File = serde_json::from_str(&fixture(name)).unwrap();
         file.cases
     });
-    cases.map(|case| Trial::test(format!("case::{}", case.id), move || check(&case))).collect()
+    let trial = |case: Case| {
+        let language = case.language.clone();
+        for_language(&language, format!("case::{}", case.id), move || check(&case))
+    };
+    cases.map(trial).collect()
+}
+
+/// A trial that is listed as ignored where the features of this build lack its language, so that
+/// the default features can be tested too and nothing passes unseen. With all languages none is.
+pub(crate) fn for_language(
+    language: &str,
+    name: String,
+    check: impl FnOnce() -> Result<(), Failed> + Send + 'static,
+) -> Trial {
+    let lacking = !cfg!(feature = "all-langs") && Grammars::bundled().by_id(language).is_err();
+    Trial::test(name, check).with_ignored_flag(lacking)
 }
 
 /// A file of `fixtures/astgrep`.

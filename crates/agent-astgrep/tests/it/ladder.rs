@@ -9,7 +9,7 @@ use agent_grammars::Grammars;
 use libtest_mimic::{Failed, Trial};
 use serde::{Deserialize, Serialize};
 
-use crate::cases::fixture;
+use crate::cases::{fixture, for_language};
 
 /// The context of a fragment that none accepts.
 const UNPARSABLE: &str = "unparsable";
@@ -31,7 +31,8 @@ pub(crate) fn trials() -> Vec<Trial> {
     }
     let trial = |row: Row| {
         let name = format!("ladder::{}::{}", row.language, row.fragment.replace('\n', "\\n"));
-        Trial::test(name, move || check(&row))
+        let language = row.language.clone();
+        for_language(&language, name, move || check(&row))
     };
     rows.into_iter().map(trial).collect()
 }

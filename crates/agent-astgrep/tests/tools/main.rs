@@ -193,7 +193,7 @@ fn nothing_found_says_what_was_done() {
     let checkout = Checkout::new(&[
         ("a.py", "f(1)\n"),
         ("b.py", "h(1)\n"),
-        ("bad.py", "f(((\n"),
+        ("bad.py", "f(1))))\n"),
         ("bin.py", "f(\0)"),
     ]);
     fs::write(checkout.folder.path().join("latin.py"), b"f('\xe9')\n").expect("a file");

@@ -8,20 +8,21 @@ mod scripting;
 mod systems;
 mod web;
 
-use crate::grammar::{Grammar, Origin};
+use crate::error::GrammarError;
+use crate::grammar::Grammar;
 
 /// One line for each grammar: its feature, its tables, its profile, and the crate it comes from.
 macro_rules! grammars {
     ($($feature:literal $profile:path, $tables:expr, $crate_name:literal;)*) => {
         /// The grammars that this build has linked in.
         pub(crate) fn bundled() -> Vec<Grammar> {
-            let grammars = [$(
+            let grammars: Vec<Result<Grammar, GrammarError>> = vec![$(
                 #[cfg(feature = $feature)]
                 Grammar::new(
                     $profile.id,
                     $tables.into(),
                     &$profile,
-                    Origin::Bundled { crate_name: $crate_name },
+                    crate::grammar::Origin::Bundled { crate_name: $crate_name },
                 ),
             )*];
             // A bundled grammar that this tree-sitter cannot run is a fault of this crate, found by
