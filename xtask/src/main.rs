@@ -1,6 +1,7 @@
 //! The project's chores, one command each. Depends on no crate of ours, so that a chore works when
 //! a crate does not build.
 
+mod bench;
 mod ci;
 mod deps;
 mod docs;
@@ -56,6 +57,7 @@ fn chore(args: &[&str]) -> Result<()> {
         ["features"] => features::features(),
         ["docs"] => docs::docs(docs::Mode::Write),
         ["docs", "--check"] => docs::docs(docs::Mode::Check),
+        ["bench", names @ ..] => bench::bench(names),
         ["ci"] => ci::ci(),
         ["help" | "--help" | "-h"] | [] => {
             print!("{HELP}");
