@@ -65,7 +65,7 @@ impl Change {
             .entries()
             .map(|entry| {
                 let diff = diff::of_entry(entry, &self.shown(entry), PREVIEW_DIFF);
-                if diff.text.is_empty() { self.sentence(entry, None) } else { diff.text }
+                if diff.text.is_empty() { self.sentence(entry, Tense::Planned) } else { diff.text }
             })
             .collect();
         Preview::new(self.kind(), format!("{tool}: {}", self.title()))
@@ -97,7 +97,7 @@ impl Change {
         let sentences: Vec<_> = self
             .entries()
             .filter(|entry| !self.is_source_of_rename(entry))
-            .map(|entry| self.sentence(entry, None))
+            .map(|entry| self.sentence(entry, Tense::Planned))
             .collect();
         match sentences.as_slice() {
             [] => "nothing would change".to_owned(),
@@ -111,20 +111,37 @@ impl Change {
             && self.renames.iter().any(|(from, _)| *from == self.shown(entry))
     }
 
-    fn sentence(&self, entry: &Entry, counts: Option<(usize, usize)>) -> String {
+    /// What would be done to a file, or was.
+    fn sentence(&self, entry: &Entry, tense: Tense) -> String {
         let shown = self.shown(entry);
-        let counts = |create: bool| match counts {
-            Some((added, _)) if create => format!(" ({added} line{})", plural(added)),
-            Some((added, removed)) => format!(" (+{added} -{removed})"),
-            None => String::new(),
+        let done = matches!(tense, Tense::Done(_));
+        let counts = match tense {
+            Tense::Done(Some(counts)) => Some(counts),
+            _ => None,
         };
         match entry.kind() {
             ChangeKind::Create => match self.renames.iter().find(|(_, to)| *to == shown) {
-                Some((from, _)) => format!("rename `{from}` to `{shown}`"),
-                None => format!("create `{shown}`{}", counts(true)),
+                Some((from, _)) => {
+                    let verb = if done { "renamed" } else { "rename" };
+                    format!("{verb} `{from}` to `{shown}`{}", modified(counts))
+                }
+                None => {
+                    let verb = if done { "created" } else { "create" };
+                    let lines = counts.map_or(String::new(), |(added, _)| {
+                        format!(" ({added} line{})", if added == 1 { "" } else { "s" })
+                    });
+                    format!("{verb} `{shown}`{lines}")
+                }
             },
-            ChangeKind::Delete => format!("delete `{shown}`"),
-            _ => format!("modify `{shown}`{}", counts(false)),
+            ChangeKind::Delete => format!("{} `{shown}`", if done { "deleted" } else { "delete" }),
+            _ => {
+                let verb = if done { "modified" } else { "modify" };
+                let lines = match counts {
+                    Some((0, 0)) => " (only line endings or the encoding)".to_owned(),
+                    counts => modified(counts),
+                };
+                format!("{verb} `{shown}`{lines}")
+            }
         }
     }
 
@@ -143,7 +160,7 @@ impl Change {
                 }
                 None => diff::of_entry(entry, &shown, RESULT_DIFF.min(left)),
             };
-            parts.push(self.sentence(entry, diff.counts));
+            parts.push(self.sentence(entry, Tense::Done(diff.counts)));
             let moved = source.is_some() && diff.counts != Some((0, 0));
             if (entry.kind() == ChangeKind::Modify || moved) && left > 0 && !diff.text.is_empty() {
                 left = left.saturating_sub(diff.text.chars().count());
@@ -208,6 +225,16 @@ impl Files {
     }
 }
 
-fn plural(count: usize) -> &'static str {
-    if count == 1 { "" } else { "s" }
+#[derive(Clone, Copy)]
+enum Tense {
+    Planned,
+    /// With new and removed lines, where they were counted.
+    Done(Option<(usize, usize)>),
+}
+
+fn modified(counts: Option<(usize, usize)>) -> String {
+    match counts {
+        None | Some((0, 0)) => String::new(),
+        Some((added, removed)) => format!(" (+{added} -{removed})"),
+    }
 }

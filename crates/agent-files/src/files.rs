@@ -24,7 +24,7 @@ const MAX_NAMES: usize = 5_000;
 pub struct Files {
     pub(crate) workspace: Workspace,
     pub(crate) edits: Edits,
-    pub(crate) exclude: Arc<Vec<String>>,
+    exclude: Arc<Vec<String>>,
 }
 
 impl Files {
@@ -45,6 +45,12 @@ impl Files {
     #[must_use]
     pub fn workspace(&self) -> &Workspace {
         &self.workspace
+    }
+
+    /// How folders are walked here.
+    pub(crate) fn walk_options(&self, stop: &Stop) -> WalkOptions {
+        let options = WalkOptions::new().stop(stop.shared());
+        self.exclude.iter().fold(options, |options, glob| options.glob(format!("!{glob}")))
     }
 
     pub(crate) fn resolve(&self, path: &str) -> Result<WorkspacePath, ToolError> {
@@ -105,7 +111,7 @@ impl Files {
         };
         let mut found = self.like_in_folder(path, &name);
         let glob: String = name.chars().flat_map(in_glob).collect();
-        let options = WalkOptions::new().glob(format!("**/{glob}")).stop(stop.shared());
+        let options = self.walk_options(stop).glob(format!("**/{glob}"));
         let start = WorkspacePath::working_directory();
         let elsewhere = self.workspace.walk(&start, &options).map(|walk| walk.files);
         let named = elsewhere.unwrap_or_default().into_iter();
@@ -129,11 +135,15 @@ impl Files {
         let names: Vec<_> = names.iter().map(|name| name.to_string_lossy()).collect();
         let same = |other: &&str| other.eq_ignore_ascii_case(name) && *other != name;
         let mut like: Vec<&str> = names.iter().map(|name| &**name).filter(same).collect();
-        let all: Vec<&str> = names.iter().map(|name| &**name).collect();
-        for name in similar::get_close_matches(name, &all, PROPOSED, LEAST_RATIO) {
-            if !like.contains(&name) {
-                like.push(name);
-            }
+        // An extension that both have is no likeness: `a.rs` is not meant by `b.rs`.
+        let extension = name.rfind('.').map_or("", |at| &name[at..]);
+        let bare = |name: &'_ str| name.strip_suffix(extension).unwrap_or(name).to_owned();
+        let stems: Vec<String> = names.iter().map(|name| bare(name)).collect();
+        let all: Vec<&str> = stems.iter().map(String::as_str).collect();
+        for stem in similar::get_close_matches(bare(name).as_str(), &all, PROPOSED, LEAST_RATIO) {
+            let at = stems.iter().position(|other| other == stem);
+            let close = at.map(|at| &*names[at]);
+            like.extend(close.filter(|close| !like.contains(close)));
         }
         let paths = like.into_iter().filter_map(|name| folder.join(name));
         paths.map(|path| self.workspace.show(&path)).collect()

@@ -17,7 +17,9 @@ pub(super) fn parse(source: &mut Source<'_>) -> Result<Patch, ToolError> {
     let mut files = Vec::new();
     loop {
         let Some(line) = source.peek_text() else {
-            return Err(source.invalid("`*** End Patch` is missing, so the patch may be cut off"));
+            return Err(source.invalid(
+                "`*** End Patch` is missing, so the patch may be cut off; send all of it",
+            ));
         };
         if line.trim_end() == END {
             source.advance();
@@ -26,7 +28,9 @@ pub(super) fn parse(source: &mut Source<'_>) -> Result<Patch, ToolError> {
         files.push(file(source, line)?);
     }
     match source.peek_text() {
-        Some(_) => Err(source.invalid("something follows `*** End Patch`")),
+        Some(_) => {
+            Err(source.invalid("something follows `*** End Patch`; send it as another patch"))
+        }
         None => Ok(Patch { files, notes: Vec::new() }),
     }
 }
@@ -39,7 +43,10 @@ fn file(source: &mut Source<'_>, line: &str) -> Result<FilePatch, ToolError> {
     } else if let Some(path) = line.strip_prefix(UPDATE) {
         (Action::Update, path)
     } else {
-        return Err(source.invalid("here a file must begin"));
+        return Err(source.invalid(
+            "here a file must begin: `*** Add File: PATH`, `*** Update File: PATH` or `*** Delete \
+             File: PATH`",
+        ));
     };
     let path = named(source, path)?;
     source.advance();
@@ -55,7 +62,7 @@ fn file(source: &mut Source<'_>, line: &str) -> Result<FilePatch, ToolError> {
 
 fn named(source: &Source<'_>, path: &str) -> Result<String, ToolError> {
     match path.trim() {
-        "" => Err(source.invalid("the path is missing")),
+        "" => Err(source.invalid("the path is missing; write it after the colon")),
         path => Ok(path.to_owned()),
     }
 }
@@ -86,7 +93,9 @@ fn update(source: &mut Source<'_>, path: String) -> Result<FilePatch, ToolError>
         hunks.push(hunk);
     }
     if hunks.is_empty() && action == Action::Update {
-        return Err(source.invalid(&format!("the update of `{path}` has no lines")));
+        return Err(source.invalid(&format!(
+            "the update of `{path}` has no lines; write those that stay, go and are new"
+        )));
     }
     Ok(FilePatch { path, action, hunks: vec![hunks] })
 }
@@ -139,7 +148,8 @@ fn hunk(source: &mut Source<'_>) -> Result<Option<Hunk>, ToolError> {
     drop_blank(&mut hunk, blank);
     let nothing = hunk.lines.is_empty();
     if nothing && !hunk.headers.is_empty() {
-        return Err(source.invalid("a hunk has a header and no lines"));
+        return Err(source
+            .invalid("a hunk has a header and no lines; write those that stay, go and are new"));
     }
     Ok((!nothing).then_some(hunk))
 }

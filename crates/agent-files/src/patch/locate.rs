@@ -223,14 +223,17 @@ fn choose(hunk: &Hunk, open: &[usize], drift: i64) -> Result<usize, Reason> {
     }
 }
 
-/// The place that is clearly the nearest: at most half as far as the next one. Nearer alone is no
-/// claim, since line numbers of a model are guesses.
+/// How many times as far as the nearest place the next one is at least.
+const CLEARLY: i64 = 4;
+
+/// The place that is clearly the nearest. Nearer alone is no claim, since line numbers of a model
+/// are guesses.
 fn nearest(open: &[usize], expected: i64) -> Option<usize> {
     let mut by_distance: Vec<_> =
         open.iter().map(|place| ((signed(*place) - expected).abs(), *place)).collect();
     by_distance.sort_unstable();
     match by_distance.as_slice() {
-        [(first, place), (second, _), ..] if first * 2 <= *second && first != second => {
+        [(first, place), (second, _), ..] if first * CLEARLY <= *second && first != second => {
             Some(*place)
         }
         _ => None,

@@ -14,12 +14,15 @@ pub(super) fn parse(source: &mut Source<'_>) -> Result<Patch, ToolError> {
             let file = file(source, &mut patch.notes)?;
             patch.files.push(file);
         } else if line.starts_with("@@") {
-            return Err(source.invalid("a hunk stands before any `--- PATH` and `+++ PATH`"));
+            return Err(source.invalid(
+                "a hunk stands before any file; write `--- PATH` and `+++ PATH` above it",
+            ));
         } else if patch.files.is_empty() || line.trim().is_empty() || is_air(line) {
             // What precedes a diff is a commit's message, or a line such as `Index: PATH`.
             source.advance();
         } else {
-            return Err(source.invalid("this line belongs to no hunk"));
+            return Err(source
+                .invalid("this line belongs to no hunk; begin a line that stays with a space"));
         }
     }
     Ok(patch)
@@ -72,7 +75,7 @@ fn file(source: &mut Source<'_>, notes: &mut Vec<String>) -> Result<FilePatch, T
         source.advance();
     }
     let Some((old, new)) = paths else {
-        return Err(source.invalid("the diff names no file"));
+        return Err(source.invalid("the diff names no file; write `--- PATH` and `+++ PATH`"));
     };
     let (old, new) = without_prefixes(&old, &new);
     let hunks = hunks(source)?;
@@ -88,11 +91,11 @@ fn file(source: &mut Source<'_>, notes: &mut Vec<String>) -> Result<FilePatch, T
     } else {
         return Err(source.invalid(&format!(
             "`{old}` becomes `{new}` without `rename from` and `rename to`, so it is not clear \
-             which of both is meant"
+             which of both is meant; write those lines, or one name"
         )));
     };
     if path == NO_FILE {
-        return Err(source.invalid("the diff names no file"));
+        return Err(source.invalid("the diff names no file; write `--- PATH` and `+++ PATH`"));
     }
     if let Some(mode) = extended.mode {
         if action == Action::Update && no_hunks {
@@ -103,7 +106,9 @@ fn file(source: &mut Source<'_>, notes: &mut Vec<String>) -> Result<FilePatch, T
         notes.push(format!("the mode {mode} of `{path}` was not set"));
     }
     if no_hunks && action == Action::Update {
-        return Err(source.invalid(&format!("the diff of `{path}` has no hunk")));
+        return Err(source.invalid(&format!(
+            "the diff of `{path}` has no hunk; write `@@` and the changed lines"
+        )));
     }
     Ok(FilePatch { path, action, hunks: if no_hunks { Vec::new() } else { vec![hunks] } })
 }
@@ -164,7 +169,9 @@ fn hunks(source: &mut Source<'_>) -> Result<Vec<Hunk>, ToolError> {
         }
         body(source, &mut hunk, counts);
         if hunk.lines.is_empty() {
-            return Err(source.invalid("the hunk has no lines"));
+            return Err(
+                source.invalid("the hunk has no lines; write those that stay, go and are new")
+            );
         }
         hunks.push(hunk);
     }
@@ -179,12 +186,12 @@ fn body(source: &mut Source<'_>, hunk: &mut Hunk, counts: Option<(usize, usize)>
     while let Some(line) = source.peek() {
         let counted = old > 0 || new > 0;
         // Removing `-- x` and adding `++ y` looks like a header; the counts tell where it is none.
-        if is_header(source) && !(old == 1 && new == 1) {
+        let next_file = is_header(source) && source.ahead(2).is_some_and(|l| l.starts_with("@@"));
+        if next_file && !(old == 1 && new == 1) {
             break;
         }
         let mark = match line.as_bytes().first() {
-            None => Mark::Context,
-            Some(b' ') => Mark::Context,
+            None | Some(b' ') => Mark::Context,
             Some(b'-') if counted || !is_signature(line) => Mark::Remove,
             Some(b'+') => Mark::Add,
             Some(b'\\') => {

@@ -152,6 +152,11 @@ fn summary(outcome: &SearchOutcome, files: usize, start: &str, args: &SearchArgs
         (Some(total), true) if outcome.output == SearchOutput::Content => {
             format!("{} in {}, {searched} searched", counted(total, kind), counted(files, "file"))
         }
+        (Some(_), true) if outcome.output == SearchOutput::Count => {
+            let lines = outcome.counts.iter().map(|count| count.count).sum();
+            let (lines, files) = (counted(lines, "matching line"), counted(files, "file"));
+            format!("{lines} in {files}, {searched} searched")
+        }
         (Some(total), true) => format!("{}, {searched} searched", counted(total, kind)),
         (Some(total), false) if outcome.more => {
             format!(
@@ -179,10 +184,13 @@ fn nothing(outcome: &SearchOutcome, start: &str, args: &SearchArgs) -> String {
         Some(glob) => format!("`{start}` with the glob `{glob}`"),
         None => format!("`{start}`"),
     };
-    if outcome.searched == 0 {
+    if outcome.searched == 0 && outcome.skipped.is_empty() {
         return format!(
-            "no file in {place} was searched; hidden and ignored files are left out unless `path` names them"
+            "there is no file in {place}; hidden and ignored files are left out unless `path` names them"
         );
+    }
+    if outcome.searched == 0 {
+        return format!("no file in {place} was searched");
     }
     let pattern = args.pattern.as_deref().unwrap_or_default();
     let case = if args.case_insensitive == Some(true) { "" } else { ", case sensitive" };

@@ -20,9 +20,9 @@ use crate::{Stop, error};
 const MAX_THREADS: usize = 8;
 
 /// The first batch of files is small, so that a search that soon has enough reads little; each
-/// further one is twice as large, up to the limit.
+/// further one is twice as large, up to what bounds the lines that are kept.
 const FIRST_BATCH: usize = 32;
-const LARGEST_BATCH: usize = 2_048;
+const LARGEST_BATCH: usize = 256;
 
 /// What was found, in order.
 #[derive(Debug, Default)]
@@ -62,7 +62,7 @@ pub(super) struct Job<'a> {
 }
 
 /// The list of files itself, as something found.
-pub(super) fn list(files: impl ExactSizeIterator<Item = String>, _results: usize) -> Found {
+pub(super) fn list(files: impl ExactSizeIterator<Item = String>) -> Found {
     let searched = files.len();
     let files = files.map(|file| FileHits { file, ..FileHits::default() }).collect();
     Found { files, searched, complete: true, skipped: Vec::new() }
@@ -141,8 +141,8 @@ impl Job<'_> {
             .multi_line(self.multiline)
             .before_context(self.context)
             .after_context(self.context)
-            .binary_detection(BinaryDetection::none())
             .line_terminator(self.matcher.line_terminator().unwrap_or_default())
+            .binary_detection(BinaryDetection::none())
             .bom_sniffing(false)
             .build()
     }

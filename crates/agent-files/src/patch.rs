@@ -14,6 +14,10 @@ pub(crate) use locate::{Misfit, Reason};
 /// The largest patch, in bytes: 8 MiB.
 pub const MAX_PATCH_BYTES: usize = 8 * 1024 * 1024;
 
+/// What an error says of a text that is no patch at all.
+const FORMATS: &str = "send a unified diff, or `*** Begin Patch` with `*** Add File: PATH`, `*** \
+                       Update File: PATH` or `*** Delete File: PATH`";
+
 /// A change of several files, as a patch says it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -112,10 +116,10 @@ impl Patch {
         let mut patch = match source.peek_text() {
             Some(line) if line.starts_with(envelope::BEGIN) => envelope::parse(&mut source)?,
             Some(_) => unified::parse(&mut source)?,
-            None => return Err(source.invalid("the patch is empty")),
+            None => return Err(source.invalid(&format!("the patch is empty; {FORMATS}"))),
         };
         if patch.files.is_empty() {
-            return Err(source.invalid("the patch names no file"));
+            return Err(source.invalid(&format!("the patch names no file; {FORMATS}")));
         }
         patch.fold_repeated();
         Ok(patch)
@@ -207,11 +211,7 @@ impl<'a> Source<'a> {
         ToolError::new(
             ErrorKind::InvalidArgs,
             "invalid_patch",
-            format!(
-                "line {} of the patch: {what}; send a unified diff, or `*** Begin Patch` with \
-                 `*** Add File: PATH`, `*** Update File: PATH` or `*** Delete File: PATH`",
-                (self.next + 1).min(self.lines.len().max(1))
-            ),
+            format!("line {} of the patch: {what}", (self.next + 1).min(self.lines.len().max(1))),
         )
     }
 

@@ -5,7 +5,7 @@ mod render;
 mod scan;
 
 use agent_tool_core::{ToolError, ToolOutput};
-use agent_workspace::{SkipReason, WalkOptions};
+use agent_workspace::SkipReason;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -18,7 +18,7 @@ pub use pattern::{MAX_PATTERN, REGEX_SIZE_LIMIT};
 pub const DEFAULT_RESULTS: usize = 100;
 
 /// The most results of one call.
-pub const MAX_RESULTS: usize = 2_000;
+pub const MAX_RESULTS: usize = 1_000;
 
 /// The most lines of context on each side.
 pub const MAX_CONTEXT: usize = 20;
@@ -79,6 +79,13 @@ impl SearchArgs {
     #[must_use]
     pub fn glob(glob: impl Into<String>) -> Self {
         Self { glob: Some(glob.into()), ..Self::default() }
+    }
+
+    /// The same below a folder, or in a file.
+    #[must_use]
+    pub fn within(mut self, path: impl Into<String>) -> Self {
+        self.path = Some(path.into());
+        self
     }
 }
 
@@ -156,11 +163,7 @@ impl Files {
         let matcher =
             args.pattern.as_deref().map(|text| pattern::compile(text, args)).transpose()?;
         let start = self.resolve(args.path.as_deref().unwrap_or("."))?;
-        let mut options = self
-            .exclude
-            .iter()
-            .fold(WalkOptions::new(), |options, glob| options.glob(format!("!{glob}")))
-            .stop(stop.shared());
+        let mut options = self.walk_options(stop);
         if let Some(glob) = &args.glob {
             options = options.glob(glob);
         }
@@ -168,7 +171,7 @@ impl Files {
         let walk = walk.map_err(|error| self.with_proposals(&start, error, stop))?;
         let show = |path| self.workspace.show(path);
         let found = match matcher {
-            None => scan::list(walk.files.iter().map(show), limits.results),
+            None => scan::list(walk.files.iter().map(show)),
             Some(matcher) => {
                 let job = scan::Job {
                     workspace: &self.workspace,
