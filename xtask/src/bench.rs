@@ -222,7 +222,6 @@ fn python_corpus() -> Result<PathBuf> {
             "--no-deps",
             "--no-binary",
             ":all:",
-            "--no-build-isolation",
             "-d",
             &folder,
             "Django==5.2.9",
