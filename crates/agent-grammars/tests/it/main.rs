@@ -1,5 +1,8 @@
 //! What the profiles claim about the grammars, held against the grammars.
 
+#[cfg(feature = "language-pack")]
+mod pack;
+
 use std::path::Path;
 
 use agent_grammars::{ContextName, GrammarErrorKind, Grammars, Origin};
