@@ -338,7 +338,7 @@ impl<'p, 't> Matcher<'p, 't> {
         list: List,
         then: &Then<'p, '_>,
     ) -> bool {
-        let first_end = if rest.iter().all(|element| element.optional) { list.end } else { at };
+        let first_end = self.first_end(rest, at, list, then);
         if (at..first_end).any(|index| self.is_clause(index)) {
             return false;
         }
@@ -365,11 +365,31 @@ impl<'p, 't> Matcher<'p, 't> {
                 self.bindings[variable] = None;
             }
             // With no variable to be repeated, what follows fails here whatever came before.
-            if remembers && first_end == at {
+            if remembers {
                 self.failed.insert(place);
             }
         }
         false
+    }
+
+    /// The shortest length that can be right. Where no other ellipsis follows, what follows takes one
+    /// entry for each element at most, and passes over separators alone; so a list of any length
+    /// costs a few steps.
+    fn first_end(&self, rest: &[Element], at: usize, list: List, then: &Then<'p, '_>) -> usize {
+        if rest.iter().all(|element| element.optional) {
+            return list.end;
+        }
+        let another = rest.iter().any(|element| matches!(element.item, Item::Many { .. }));
+        if another || matches!(then, Then::OpenEnd) || self.leniency.is_some() {
+            return at;
+        }
+        let mut takes = rest.len();
+        let mut end = list.end;
+        while end > at && (takes > 0 || self.entries[end - 1].optional) {
+            end -= 1;
+            takes -= usize::from(!self.entries[end].optional && takes > 0);
+        }
+        end
     }
 
     fn place(&self, index: usize, list: List) -> usize {

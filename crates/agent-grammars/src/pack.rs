@@ -26,12 +26,14 @@ impl Grammars {
         check_folder(folder)?;
         let registry = LanguageRegistry::with_libs_dir(folder.to_owned());
         registry.add_extra_libs_dir(folder.to_owned());
+        let known = registry.available_languages();
         let mut added = Vec::new();
-        for id in registry.available_languages() {
-            if self.by_id(&id).is_ok() || !has_library(folder, &id) {
+        for symbol in symbols(folder) {
+            let Some(id) = id_of(&symbol, &known) else { continue };
+            if self.by_id(id).is_ok() {
                 continue;
             }
-            let language = registry.get_language(&id).map_err(|error| {
+            let language = registry.get_language(id).map_err(|error| {
                 GrammarError::load_failed(format!(
                     "the grammar of {id} in {} cannot be loaded ({error}); build it again for this \
                      machine, or remove it",
@@ -39,10 +41,29 @@ impl Grammars {
                 ))
             })?;
             let origin = Origin::Folder { path: folder.to_owned() };
-            self.add(Grammar::new(id.clone(), language, &UNKNOWN, origin)?);
-            added.push(id);
+            self.add(Grammar::new(id, language, &UNKNOWN, origin)?);
+            added.push(id.to_owned());
         }
         Ok(added)
+    }
+
+    /// Downloads what the language pack has for `ids` into its cache folder, and adds that folder.
+    ///
+    /// # Errors
+    /// [`GrammarErrorKind::LoadFailed`](crate::GrammarErrorKind::LoadFailed) where a download
+    /// fails, and as [`Self::add_folder`].
+    #[cfg(feature = "language-pack-download")]
+    pub fn download(&mut self, ids: &[&str]) -> Result<Vec<String>, GrammarError> {
+        let folder = tree_sitter_language_pack::download(ids)
+            .and_then(|_| tree_sitter_language_pack::cache_dir())
+            .map_err(|error| {
+                GrammarError::load_failed(format!(
+                    "{} cannot be downloaded ({error}); check the network, or put the libraries \
+                     into a folder and load that",
+                    ids.join(", ")
+                ))
+            })?;
+        self.add_folder(Path::new(&folder))
     }
 }
 
@@ -53,11 +74,26 @@ pub(crate) fn claims(id: &str, path: &Path) -> bool {
         .is_some_and(|found| found == id)
 }
 
-/// The pack lists other names for a language, too; only those with a file of their own count.
-fn has_library(folder: &Path, id: &str) -> bool {
-    let name =
-        format!("{}tree_sitter_{id}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
-    folder.join(name).is_file()
+/// The names of the C functions of the libraries in a folder, sorted.
+fn symbols(folder: &Path) -> Vec<String> {
+    let prefix = format!("{}tree_sitter_", std::env::consts::DLL_PREFIX);
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut symbols: Vec<_> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let symbol = name.strip_prefix(&prefix)?;
+            Some(symbol.strip_suffix(std::env::consts::DLL_SUFFIX)?.to_owned())
+        })
+        .collect();
+    symbols.sort();
+    symbols
+}
+
+/// The pack's id for a C function: nearly always its name (`json`), but `csharp` for `c_sharp`.
+fn id_of<'k>(symbol: &str, known: &'k [String]) -> Option<&'k str> {
+    let spellings = [symbol.to_owned(), symbol.to_lowercase(), symbol.replace('_', "")];
+    let mut ids = known.iter().map(String::as_str);
+    ids.find(|id| spellings.iter().any(|spelling| spelling == id))
 }
 
 fn check_folder(folder: &Path) -> Result<(), GrammarError> {

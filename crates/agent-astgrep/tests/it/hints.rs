@@ -44,7 +44,12 @@ pub(crate) fn trials() -> Vec<Trial> {
         .into_iter()
         .enumerate()
         .map(|(number, row)| Trial::test(format!("hint::{number}::{}", row.1), move || check(row)));
-    hints.chain([Trial::test("budget::is_reported", budget_is_reported)]).collect()
+    hints
+        .chain([
+            Trial::test("budget::is_reported", budget_is_reported),
+            Trial::test("budget::a_long_list_is_cheap", a_long_list_is_cheap),
+        ])
+        .collect()
 }
 
 fn check((language, pattern, source, kind, line): Row) -> Result<(), Failed> {
@@ -55,6 +60,19 @@ fn check((language, pattern, source, kind, line): Row) -> Result<(), Failed> {
     let hint = pattern.hint(&tree, source.as_bytes());
     let found = hint.as_ref().map(|hint| (hint.kind, hint.line));
     assert_eq!(found, kind.map(|kind| (kind, line)), "{hint:?}");
+    Ok(())
+}
+
+/// A list of any length costs a few steps where one ellipsis takes most of it.
+fn a_long_list_is_cheap() -> Result<(), Failed> {
+    let grammar = Grammars::bundled().by_id("python").cloned()?;
+    let numbers: Vec<_> = (0..200_000).map(|number| number.to_string()).collect();
+    let source = format!("f({},)\n", numbers.join(", "));
+    let tree = grammar.parser().parse(&source, None).unwrap();
+    for pattern in ["f($$$A)", "f($$$A, 199999)", "f(0, $$$A)", "f($X, $$$A, $Y)"] {
+        let found = Pattern::compile(&grammar, pattern)?.find(&tree, source.as_bytes(), NO_LIMIT);
+        assert_eq!((found.matches.len(), found.budget_exceeded), (1, false), "{pattern}");
+    }
     Ok(())
 }
 

@@ -1,6 +1,8 @@
 //! Grammars that are loaded while the program runs. The one here is built from the sources of a
 //! bundled grammar, which cargo has unpacked.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
