@@ -140,7 +140,7 @@ impl Structure {
             language: args.language.clone(),
             max_results: Some(DEFAULT_RESULTS),
         };
-        let seen = self.grep(&search, stop)?;
+        let seen = self.grep_until(&search, stop)?;
         let text = format!(
             "nothing to replace, so nothing is staged.{}\n{}",
             staged.remarks(),

@@ -116,15 +116,38 @@ pub struct GrepSkipped {
     pub reason: SkipReason,
 }
 
-impl Structure {
-    /// Searches; blocks.
-    pub(crate) fn grep(&self, args: &GrepArgs, stop: &Stop) -> Result<GrepOutcome, ToolError> {
-        let limit = args.max_results.unwrap_or(DEFAULT_RESULTS);
-        if !(1..=MAX_RESULTS).contains(&limit) {
-            let message =
-                format!("ast_grep: `max_results` came as {limit} but takes 1 to {MAX_RESULTS}");
-            return Err(ToolError::invalid_args(message));
+impl GrepArgs {
+    /// What a model may ask for: a result has to fit into a conversation.
+    pub(crate) fn check(&self) -> Result<(), ToolError> {
+        match self.max_results {
+            Some(limit) if !(1..=MAX_RESULTS).contains(&limit) => {
+                let message =
+                    format!("ast_grep: `max_results` came as {limit} but takes 1 to {MAX_RESULTS}");
+                Err(ToolError::invalid_args(message))
+            }
+            _ => Ok(()),
         }
+    }
+}
+
+impl Structure {
+    /// Searches, on all cores, and blocks until it is done. Where a model is limited to
+    /// [`MAX_RESULTS`], a program may ask for all matches.
+    ///
+    /// # Errors
+    /// `unparsable_pattern` and the other codes of a pattern, `unknown_language`, `no_language`,
+    /// `ambiguous_language`, and those of a path outside the workspace or missing.
+    pub fn grep(&self, args: &GrepArgs) -> Result<GrepOutcome, ToolError> {
+        self.grep_until(args, &Stop::default())
+    }
+
+    /// The same, ending soon after `stop`.
+    pub(crate) fn grep_until(
+        &self,
+        args: &GrepArgs,
+        stop: &Stop,
+    ) -> Result<GrepOutcome, ToolError> {
+        let limit = args.max_results.unwrap_or(DEFAULT_RESULTS);
         let scope = self.scope(args.path.as_deref(), args.language.as_deref(), stop)?;
         let pattern = Pattern::compile(&scope.grammar, &args.pattern).map_err(of_pattern)?;
         self.trees.begin_search();
@@ -134,7 +157,8 @@ impl Structure {
             stop.flag(),
             || Scratch::new(&scope.grammar),
             |scratch, index| {
-                let look = self.look(&pattern, &scope.files[index], limit + 1, scratch);
+                let look =
+                    self.look(&pattern, &scope.files[index], limit.saturating_add(1), scratch);
                 let weight =
                     if let Look::Searched(found) = &look { found.matches.len() } else { 0 };
                 (look, weight)
