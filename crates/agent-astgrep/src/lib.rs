@@ -3,6 +3,7 @@
 mod edit;
 mod error;
 mod failures;
+mod found;
 mod grep;
 mod hints;
 mod ladder;
@@ -24,9 +25,8 @@ mod trees;
 
 pub use edit::{Action, EditArgs, ResolveArgs};
 pub use error::{ContextFailure, ErrorKind, PatternError, RewriteError};
-pub use grep::{
-    CaptureText, DEFAULT_RESULTS, GrepArgs, GrepMatch, GrepOutcome, GrepSkipped, MAX_RESULTS,
-};
+pub use found::{CaptureText, GrepMatch};
+pub use grep::{DEFAULT_RESULTS, GrepArgs, GrepHint, GrepOutcome, GrepSkipped, MAX_RESULTS};
 pub use hints::{Hint, HintKind};
 pub use literals::{Literal, Literals};
 pub use matcher::MAX_STEPS;
