@@ -1,0 +1,7 @@
+//! The parts that need no server, against data and folders.
+
+#![expect(clippy::unwrap_used, reason = "a helper of tests fails as a test does")]
+
+mod diagnostics;
+mod position;
+mod uri;
