@@ -3,4 +3,6 @@
 pub mod diagnostic;
 pub mod location;
 pub mod position;
+#[allow(dead_code)]
+mod server;
 pub mod uri;

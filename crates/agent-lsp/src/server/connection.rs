@@ -1,0 +1,313 @@
+//! The way of a message: async-lsp between two pumps of our own.
+//!
+//! async-lsp ends at the first bad message, blocks its reading while it writes, and keeps the ids of
+//! its requests to itself. So what comes in is made well-formed first, what goes out is queued by a
+//! writer that never waits, and a mark in the parameters tells which id a request got, so that it
+//! can be cancelled. See docs/decisions.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use agent_process::frame::{Frame, FrameReader, FrameWriter, JsonFrame, encode};
+use async_lsp::{
+    Error, MainLoop, ServerSocket,
+    lsp_types::{notification::Notification, request::Request},
+};
+use memchr::memmem;
+use serde_json::{Map, Value, json};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt, DuplexStream, duplex},
+    task::JoinSet,
+    time::timeout_at,
+};
+use tokio_util::compat::{TokioAsyncReadCompatExt, TokioAsyncWriteCompatExt};
+
+use super::{inbox::Inbox, told::Told};
+
+/// What the pumps hand to the main loop before it takes it, in bytes.
+const PIPE_BYTES: usize = 256 * 1024;
+
+/// Marks what a pump has to look into; nothing else goes out with it but by chance.
+const MARK: &str = "agent-lsp:";
+
+/// The member of a request's parameters that carries its token.
+const TOKEN: &str = "agent-lsp:token";
+
+/// The member that carries the parameters themselves.
+const PARAMS: &str = "agent-lsp:params";
+
+/// What stands before a server's id that is neither a string nor a small number.
+const ID: &str = "agent-lsp:id:";
+
+/// Why a request has no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CallError {
+    /// The server is gone.
+    Stopped,
+    /// It did not answer in time; the request was cancelled.
+    TimedOut {
+        /// Bytes that the server has not read, and for how long it has read none.
+        unread: Option<(usize, Duration)>,
+    },
+    /// It answered with an error.
+    Refused { code: i64, message: String },
+}
+
+/// A connection to one server. Dropping it ends its tasks.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    socket: ServerSocket,
+    calls: Arc<Calls>,
+    writer: FrameWriter,
+    _tasks: JoinSet<()>,
+}
+
+impl Connection {
+    /// Connects to a server by its output and its input.
+    pub(crate) fn open(
+        output: impl AsyncRead + Send + Unpin + 'static,
+        input: impl AsyncWrite + Send + Unpin + 'static,
+        inbox: Inbox,
+    ) -> Self {
+        let calls = Arc::new(Calls::default());
+        let told = Arc::clone(&inbox.told);
+        let writer = FrameWriter::start(input);
+        let (main_loop, socket) = MainLoop::new_client(|_| inbox);
+        let (to_loop, loop_in) = duplex(PIPE_BYTES);
+        let (loop_out, from_loop) = duplex(PIPE_BYTES);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(pump_in(FrameReader::new(output), to_loop, Arc::clone(&calls), told));
+        tasks.spawn(pump_out(from_loop, writer.clone(), Arc::clone(&calls)));
+        tasks.spawn(async move {
+            // It ends with the server's output; whoever waits for an answer is told so by it.
+            let _ = main_loop.run_buffered(loop_in.compat(), loop_out.compat_write()).await;
+        });
+        Self { socket, calls, writer, _tasks: tasks }
+    }
+
+    /// Asks, and waits until `deadline`. A future that is dropped cancels its request.
+    pub(crate) async fn request<R>(&self, params: Value, deadline: Instant) -> Result<Value, CallError>
+    where
+        R: Request<Params = Value, Result = Value>,
+    {
+        let call = Call { calls: &self.calls, writer: &self.writer, token: self.calls.begin() };
+        let marked = json!({ TOKEN: call.token, PARAMS: params });
+        match timeout_at(deadline.into(), self.socket.request::<R>(marked)).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(Error::Response(error))) => {
+                let (code, message) = (i64::from(error.code.0), error.message);
+                Err(CallError::Refused { code, message })
+            }
+            Ok(Err(_)) => Err(CallError::Stopped),
+            Err(_) => {
+                let queued = self.writer.queued();
+                let unread = (queued.bytes > 0).then_some((queued.bytes, queued.stalled));
+                Err(CallError::TimedOut { unread })
+            }
+        }
+    }
+
+    /// Tells. An error is a server that is gone.
+    pub(crate) fn notify<N>(&self, params: Value) -> Result<(), CallError>
+    where
+        N: Notification<Params = Value>,
+    {
+        self.socket.notify::<N>(params).map_err(|_| CallError::Stopped)
+    }
+
+    /// Closes the server's input, after what is queued.
+    pub(crate) fn close_input(&self) {
+        self.writer.close();
+    }
+}
+
+/// One request, cancelled when it is dropped before its answer came.
+struct Call<'a> {
+    calls: &'a Calls,
+    writer: &'a FrameWriter,
+    token: u64,
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        if let Some(id) = self.calls.cancel(self.token) {
+            let cancel = json!({ "jsonrpc": "2.0", "method": "$/cancelRequest", "params": { "id": id } });
+            // Where it cannot be sent the server is gone or does not read.
+            let _ = self.writer.send_json(&cancel);
+        }
+    }
+}
+
+/// The requests under way, by our tokens and by the ids on the wire.
+#[derive(Debug, Default)]
+struct Calls {
+    last: AtomicU64,
+    state: Mutex<Waiting>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    /// Begun, with the id once it is known.
+    ids: HashMap<u64, Option<i64>>,
+    /// Sent and not answered, be it that nobody waits any more.
+    sent: HashMap<i64, u64>,
+    /// Given up before they were sent.
+    given_up: HashSet<u64>,
+}
+
+impl Calls {
+    fn begin(&self) -> u64 {
+        let token = self.last.fetch_add(1, Ordering::Relaxed);
+        self.lock().ids.insert(token, None);
+        token
+    }
+
+    /// Gives up a request; the id of one that is sent and not answered.
+    fn cancel(&self, token: u64) -> Option<i64> {
+        let mut waiting = self.lock();
+        match waiting.ids.remove(&token)? {
+            Some(id) => Some(id),
+            None => {
+                waiting.given_up.insert(token);
+                None
+            }
+        }
+    }
+
+    /// A message on its way out without our marks, or none if nobody waits for it any more.
+    fn unmark(&self, mut message: Value) -> Option<Value> {
+        if let Some(id) = message["id"].as_str().and_then(|id| id.strip_prefix(ID)) {
+            message["id"] = serde_json::from_str(id).unwrap_or(Value::Null);
+        }
+        let token = message["params"][TOKEN].as_u64();
+        if let (Some(token), Some(id)) = (token, message["id"].as_i64()) {
+            let mut waiting = self.lock();
+            if waiting.given_up.remove(&token) {
+                return None;
+            }
+            waiting.ids.insert(token, Some(id));
+            waiting.sent.insert(id, token);
+            match message["params"][PARAMS].take() {
+                Value::Null => message.as_object_mut().and_then(|message| message.remove("params")),
+                params => message.insert_member("params", params),
+            };
+        }
+        Some(message)
+    }
+
+    /// Whether an answer is to a request that was sent; it is then answered.
+    fn answered(&self, id: i64) -> bool {
+        let mut waiting = self.lock();
+        let Some(token) = waiting.sent.remove(&id) else { return false };
+        waiting.ids.remove(&token);
+        true
+    }
+
+    /// A message of the server in the form that async-lsp takes, or none if it makes no sense.
+    fn well_formed(&self, message: Value) -> Option<Value> {
+        let Value::Object(mut message) = message else { return None };
+        let id = message.remove("id").unwrap_or(Value::Null);
+        let mut formed = Map::from_iter([("jsonrpc".to_owned(), json!("2.0"))]);
+        if let Some(method) = message.remove("method") {
+            if !method.is_string() {
+                return None;
+            }
+            // A method first: an id that equals one of ours makes no answer of a request.
+            formed.insert("method".to_owned(), method);
+            if let Some(params) = message.remove("params").filter(|params| !params.is_null()) {
+                formed.insert("params".to_owned(), params);
+            }
+            match &id {
+                Value::Null => {}
+                Value::String(_) => drop(formed.insert("id".to_owned(), id)),
+                Value::Number(number) if is_small(number.as_i64()) => {
+                    drop(formed.insert("id".to_owned(), id));
+                }
+                other => drop(formed.insert("id".to_owned(), json!(format!("{ID}{other}")))),
+            }
+            return Some(Value::Object(formed));
+        }
+        let id = id.as_i64().filter(|id| self.answered(*id))?;
+        formed.insert("id".to_owned(), json!(id));
+        match message.remove("error").filter(|error| !error.is_null()) {
+            Some(error) => formed.insert("error".to_owned(), error_of(&error)),
+            None => formed.insert("result".to_owned(), message.remove("result").unwrap_or_default()),
+        };
+        Some(Value::Object(formed))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+trait InsertMember {
+    fn insert_member(&mut self, name: &str, value: Value) -> Option<Value>;
+}
+
+impl InsertMember for Value {
+    fn insert_member(&mut self, name: &str, value: Value) -> Option<Value> {
+        self.as_object_mut().and_then(|object| object.insert(name.to_owned(), value))
+    }
+}
+
+fn is_small(id: Option<i64>) -> bool {
+    id.is_some_and(|id| i32::try_from(id).is_ok())
+}
+
+/// An error with the fields that it must have; servers leave out the message, or send any code.
+fn error_of(error: &Value) -> Value {
+    let code = error["code"].as_i64().and_then(|code| i32::try_from(code).ok()).unwrap_or(0);
+    let message = error["message"].as_str().map_or_else(|| error.to_string(), str::to_owned);
+    json!({ "code": code, "message": message })
+}
+
+async fn pump_in(
+    mut from_server: FrameReader<impl AsyncRead + Unpin>,
+    mut to_loop: DuplexStream,
+    calls: Arc<Calls>,
+    told: Arc<Told>,
+) {
+    loop {
+        match from_server.next_json().await {
+            Ok(Some(JsonFrame::Message(message))) => match calls.well_formed(message) {
+                Some(message) => {
+                    let frame = encode(message.to_string().as_bytes());
+                    if to_loop.write_all(&frame).await.is_err() {
+                        return;
+                    }
+                }
+                None => told.change(|state| state.nonsense += 1),
+            },
+            Ok(Some(JsonFrame::Odd(odd))) => told.change(|state| {
+                state.nonsense += 1;
+                state.message(&odd.to_string());
+            }),
+            Ok(Some(_)) => {}
+            Ok(None) | Err(_) => return,
+        }
+    }
+}
+
+async fn pump_out(from_loop: DuplexStream, writer: FrameWriter, calls: Arc<Calls>) {
+    let mut from_loop = FrameReader::new(from_loop);
+    while let Ok(Some(frame)) = from_loop.next().await {
+        let Frame::Body(body) = frame else { continue };
+        let sent = if memmem::find(&body, MARK.as_bytes()).is_none() {
+            writer.send(&body)
+        } else {
+            let message = serde_json::from_slice(&body).ok().and_then(|body| calls.unmark(body));
+            message.map_or(Ok(()), |message| writer.send_json(&message))
+        };
+        if sent.is_err() {
+            // It reads nothing any more. Whoever waits is told by the deadline, or by its end.
+            return;
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! What a server has told of its own accord: diagnostics, progress, status, what it can do since.
+
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+use tokio::{sync::watch, time::timeout_at};
+
+/// How many files' published diagnostics are kept. A server publishes for every file of a large
+/// project at times; those beyond are counted.
+const MAX_FILES: usize = 4_000;
+
+/// How many diagnostics of one file are kept as they were sent; those beyond are counted.
+pub(crate) const MAX_PER_FILE: usize = 1_000;
+
+/// How many of the server's own messages are kept for `status`.
+const MAX_MESSAGES: usize = 30;
+
+/// How many characters of such a message are kept.
+const MESSAGE_CHARS: usize = 300;
+
+/// How many tokens of progress are kept that have ended.
+const MAX_ENDED: usize = 64;
+
+/// The state, and a bell that rings when it changes.
+#[derive(Debug)]
+pub(crate) struct Told {
+    state: Mutex<State>,
+    bell: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    published: HashMap<PathBuf, Published>,
+    /// How many publishes were for files beyond [`MAX_FILES`].
+    pub unkept: usize,
+    progress: BTreeMap<String, Progress>,
+    ended: VecDeque<Ended>,
+    status: Option<Status>,
+    registered: BTreeMap<String, (String, Value)>,
+    messages: VecDeque<String>,
+    /// How many messages of the server made no sense.
+    pub nonsense: usize,
+    /// Counts the server's wishes that answers be asked for anew.
+    pub refreshes: u64,
+    sequence: u64,
+}
+
+/// The last publish for a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Published {
+    pub version: Option<i64>,
+    pub diagnostics: Vec<Value>,
+    /// How many more there were than are kept.
+    pub cut: usize,
+    pub at: Instant,
+    /// Counts what the server told: larger is later.
+    pub sequence: u64,
+}
+
+/// Work that the server says it is doing.
+#[derive(Clone, Debug)]
+pub(crate) struct Progress {
+    pub title: String,
+    pub message: Option<String>,
+    pub percentage: Option<u64>,
+}
+
+/// Work that came to its end.
+#[derive(Clone, Debug)]
+pub(crate) struct Ended {
+    pub token: String,
+    pub title: String,
+    pub at: Instant,
+    pub sequence: u64,
+}
+
+/// What `experimental/serverStatus` said last.
+#[derive(Clone, Debug)]
+pub(crate) struct Status {
+    pub health: String,
+    pub quiescent: bool,
+    pub message: Option<String>,
+}
+
+impl Default for Told {
+    fn default() -> Self {
+        Self { state: Mutex::default(), bell: watch::Sender::new(0) }
+    }
+}
+
+impl Told {
+    pub(crate) fn look(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the state and rings the bell.
+    pub(crate) fn change(&self, change: impl FnOnce(&mut State)) {
+        {
+            let mut state = self.look();
+            state.sequence += 1;
+            change(&mut state);
+        }
+        self.bell.send_modify(|count| *count += 1);
+    }
+
+    /// Waits until `found` finds something in the state, or until `deadline`.
+    pub(crate) async fn until<T>(
+        &self,
+        deadline: Instant,
+        mut found: impl FnMut(&State) -> Option<T>,
+    ) -> Option<T> {
+        let mut bell = self.bell.subscribe();
+        loop {
+            bell.mark_unchanged();
+            if let Some(found) = found(&self.look()) {
+                return Some(found);
+            }
+            match timeout_at(deadline.into(), bell.changed()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) | Err(_) => return found(&self.look()),
+            }
+        }
+    }
+
+    /// Waits until nothing that `watched` gives has changed for so long, or until `deadline`; false
+    /// where the deadline came first.
+    pub(crate) async fn quiet<T: PartialEq>(
+        &self,
+        long: Duration,
+        deadline: Instant,
+        watched: impl Fn(&State) -> T,
+    ) -> bool {
+        let mut last = watched(&self.look());
+        loop {
+            let end = (Instant::now() + long).min(deadline);
+            let changed = self.until(end, |state| {
+                let now = watched(state);
+                (now != last).then_some(now)
+            });
+            match changed.await {
+                Some(now) => last = now,
+                None => return end < deadline || Instant::now() < deadline,
+            }
+        }
+    }
+}
+
+impl State {
+    /// Counts what the server told so far.
+    pub(crate) fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    pub(crate) fn published(&self, file: &Path) -> Option<&Published> {
+        self.published.get(file)
+    }
+
+    pub(crate) fn all_published(&self) -> impl Iterator<Item = (&PathBuf, &Published)> {
+        self.published.iter()
+    }
+
+    pub(crate) fn publish(&mut self, file: PathBuf, version: Option<i64>, mut list: Vec<Value>) {
+        let cut = list.len().saturating_sub(MAX_PER_FILE);
+        list.truncate(MAX_PER_FILE);
+        let sequence = self.sequence;
+        if self.published.len() >= MAX_FILES && !self.published.contains_key(&file) {
+            self.unkept += 1;
+            return;
+        }
+        let published =
+            Published { version, diagnostics: list, cut, at: Instant::now(), sequence };
+        self.published.insert(file, published);
+    }
+
+    /// Forgets what was published for a file: it was closed, deleted, or is about to change.
+    pub(crate) fn forget(&mut self, file: &Path) {
+        self.published.remove(file);
+    }
+
+    /// The work that is going on, by token.
+    pub(crate) fn progress(&self) -> &BTreeMap<String, Progress> {
+        &self.progress
+    }
+
+    /// The work that ended last, the latest at the end.
+    pub(crate) fn ended(&self) -> impl DoubleEndedIterator<Item = &Ended> {
+        self.ended.iter()
+    }
+
+    pub(crate) fn status(&self) -> Option<&Status> {
+        self.status.as_ref()
+    }
+
+    pub(crate) fn set_status(&mut self, value: &Value) {
+        self.status = Some(Status {
+            health: text(&value["health"]).unwrap_or_else(|| "ok".to_owned()),
+            quiescent: value["quiescent"].as_bool().unwrap_or(true),
+            message: text(&value["message"]).filter(|message| !message.is_empty()),
+        });
+    }
+
+    pub(crate) fn set_progress(&mut self, value: &Value) {
+        let token = match &value["token"] {
+            Value::String(token) => token.clone(),
+            token => token.to_string(),
+        };
+        let value = &value["value"];
+        let percentage = value["percentage"].as_u64();
+        match value["kind"].as_str() {
+            Some("begin") => {
+                let title = text(&value["title"]).unwrap_or_default();
+                let progress = Progress { title, message: text(&value["message"]), percentage };
+                self.progress.insert(token, progress);
+            }
+            Some("report") => {
+                if let Some(progress) = self.progress.get_mut(&token) {
+                    progress.message = text(&value["message"]).or(progress.message.take());
+                    progress.percentage = percentage.or(progress.percentage);
+                }
+            }
+            Some("end") => {
+                let Some(progress) = self.progress.remove(&token) else { return };
+                if self.ended.len() == MAX_ENDED {
+                    self.ended.pop_front();
+                }
+                let (title, at, sequence) = (progress.title, Instant::now(), self.sequence);
+                self.ended.push_back(Ended { token, title, at, sequence });
+            }
+            // Partial results, which this client does not ask for.
+            _ => {}
+        }
+    }
+
+    /// What the server registered for a method since it began.
+    pub(crate) fn registered(&self, method: &str) -> Option<&Value> {
+        self.registered.values().find(|(known, _)| known == method).map(|(_, options)| options)
+    }
+
+    pub(crate) fn register(&mut self, registration: &Value) {
+        if let (Some(id), Some(method)) = (text(&registration["id"]), text(&registration["method"]))
+        {
+            self.registered.insert(id, (method, registration["registerOptions"].clone()));
+        }
+    }
+
+    pub(crate) fn unregister(&mut self, registration: &Value) {
+        if let Some(id) = registration["id"].as_str() {
+            self.registered.remove(id);
+        }
+    }
+
+    /// The last messages of the server, in order.
+    pub(crate) fn messages(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.messages.iter().map(String::as_str)
+    }
+
+    pub(crate) fn message(&mut self, message: &str) {
+        if self.messages.len() == MAX_MESSAGES {
+            self.messages.pop_front();
+        }
+        self.messages.push_back(message.chars().take(MESSAGE_CHARS).collect());
+    }
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(|text| text.chars().take(MESSAGE_CHARS).collect())
+}

@@ -1,0 +1,45 @@
+# The guard where no program offers itself. $1 is the run, $2 the seconds between TERM and KILL.
+trap '' HUP INT TERM QUIT PIPE
+entries=
+newline='
+'
+echo ready
+exec >/dev/null
+
+while read -r verb number leader started priority mark; do
+    case $verb in
+        register) entries="$entries$number $leader $started $priority $mark$newline" ;;
+        release) entries=$(printf '%s' "$entries" | grep -v "^$number ")$newline ;;
+    esac
+done
+
+# An id that was given to another process since began at another time.
+same_leader() {
+    [ "$2" = - ] && return 0
+    stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
+    set -- "$2" ${stat##*) }
+    shift 20
+    [ "$1" = "$expected" ]
+}
+
+each() {
+    printf '%s' "$entries" | while read -r number leader started priority mark; do
+        expected=$started
+        [ -n "$leader" ] && [ "$priority" = "$2" ] && same_leader "$leader" "$started" &&
+            kill "-$1" -- "-$leader"
+    done
+}
+
+for level in $(printf '%s' "$entries" | cut -d ' ' -f 4 | sort -nu); do
+    each TERM "$level"
+    sleep "$2"
+    each KILL "$level"
+done
+
+# Whatever else carries the run's mark: what left its group, and what was not registered yet.
+for round in 1 2 3; do
+    for process in /proc/[0-9]*; do
+        tr '\0' '\n' <"$process/environ" 2>/dev/null | grep -q "^AGENT_PROCESS_MARK=\(.*/\)\{0,1\}$1\." &&
+            kill -KILL "${process#/proc/}"
+    done
+done
