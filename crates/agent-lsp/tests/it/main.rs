@@ -4,4 +4,5 @@
 
 mod diagnostics;
 mod position;
+mod symbol;
 mod uri;
