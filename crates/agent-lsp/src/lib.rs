@@ -1,8 +1,11 @@
 #![doc = include_str!("../README.md")]
 
+pub mod checks;
 pub mod diagnostic;
 pub mod language;
 pub mod location;
 pub mod position;
+pub mod roots;
 pub mod symbol;
+pub mod table;
 pub mod uri;

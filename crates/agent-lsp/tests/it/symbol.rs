@@ -179,7 +179,8 @@ fn occurrences_come_to_one_meaning_or_to_none() {
     const YES: Option<bool> = Some(true);
     const NO: Option<bool> = Some(false);
     let lost = Err("ambiguous_symbol");
-    let table: [(&[Option<bool>], &[Option<i32>], Result<usize, &str>); 10] = [
+    type Case<'a> = (&'a [Option<bool>], &'a [Option<i32>], Result<usize, &'a str>);
+    let table: [Case<'_>; 10] = [
         // One definition: no ambiguity.
         (&[None, None, None], &[Some(1), Some(1), Some(1)], Ok(1)),
         (&[None, None, None], &[Some(1), Some(2), Some(1)], lost),
