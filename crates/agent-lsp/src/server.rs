@@ -5,6 +5,13 @@ mod client;
 mod connection;
 mod documents;
 mod inbox;
-mod requests;
+pub(crate) mod requests;
 mod settle;
 mod told;
+
+pub(crate) use self::{
+    client::{Client, Readiness, Start},
+    connection::CallError,
+    documents::{Synced, Watched},
+    settle::{Checks, Sent, Settled, Snapshot, words},
+};

@@ -7,8 +7,18 @@ use std::{
 
 /// A name with a word that ends so is a secret: `GH_TOKEN`, `npm_config__authToken`, `PGPASSWORD`, `TOKEN_FOR_CI`.
 const SECRET_WORD_ENDS: &[&str] = &[
-    "APIKEY", "APIKEYS", "CREDENTIAL", "CREDENTIALS", "PASSPHRASE", "PASSWD", "PASSWORD", "PASSWORDS",
-    "SECRET", "SECRETS", "TOKEN", "TOKENS",
+    "APIKEY",
+    "APIKEYS",
+    "CREDENTIAL",
+    "CREDENTIALS",
+    "PASSPHRASE",
+    "PASSWD",
+    "PASSWORD",
+    "PASSWORDS",
+    "SECRET",
+    "SECRETS",
+    "TOKEN",
+    "TOKENS",
 ];
 
 /// A name with these words side by side is a secret: `OPENAI_API_KEY`, `AWS_ACCESS_KEY_ID`.
@@ -34,12 +44,8 @@ const SECRET_WORD_PAIRS: &[(&str, &str)] = &[
 const SECRET_LAST_WORDS: &[&str] = &["AUTH", "PAT", "PWD"];
 
 /// Names that the rules above do not see.
-const SECRET_NAMES: &[&str] = &[
-    "ANTHROPIC_CUSTOM_HEADERS",
-    "DOCKER_AUTH_CONFIG",
-    "OTEL_EXPORTER_OTLP_HEADERS",
-    "SSHPASS",
-];
+const SECRET_NAMES: &[&str] =
+    &["ANTHROPIC_CUSTOM_HEADERS", "DOCKER_AUTH_CONFIG", "OTEL_EXPORTER_OTLP_HEADERS", "SSHPASS"];
 
 /// Names that the rules above would take for a secret and that hold none.
 const HARMLESS_NAMES: &[&str] = &["PWD", "OLDPWD"];

@@ -22,7 +22,7 @@ use std::{
 };
 
 use rustix::process::{Pid, Signal};
-pub(crate) use system::{environment_value, own_program, process, processes};
+pub(crate) use system::{LISTS, environment_value, own_program, process, processes};
 
 /// A process as the system lists it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

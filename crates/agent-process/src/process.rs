@@ -137,6 +137,8 @@ impl Process {
         if self.exited().is_some() {
             return (ShutdownStep::Already, 0);
         }
+        // Seen now, they are found after their parent has ended too.
+        self.tree.members();
         drop(self.take_stdin());
         if self.ends_within(steps.after_stdin).await {
             return (ShutdownStep::Stdin, 0);

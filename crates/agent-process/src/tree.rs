@@ -1,6 +1,9 @@
 //! A process with everything that it started, found wherever it moved to.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use rustix::process::Signal;
 
@@ -16,34 +19,36 @@ const ROUNDS: usize = 64;
 /// left the group and whose parent has ended). Zombies are not counted.
 ///
 /// A process is known by its id and the time that it began. An id that the system has given to another process since is
-/// left alone, and so is a group without its leader unless a member carries the mark.
+/// left alone, and so is a group without its leader unless a member carries the mark. What was seen once stays a member
+/// though its parent ends and it has no mark; clones share what was seen.
 #[derive(Debug, Clone)]
 pub struct Tree {
     leader: u32,
     started: Option<u64>,
     mark: Option<Mark>,
+    seen: Arc<Mutex<HashSet<Birth>>>,
 }
+
+/// An id with the time that its process began.
+type Birth = (u32, u64);
 
 impl Tree {
     /// The tree of a process that something else started, such as a debuggee; none if there is no such process. It has no
     /// mark, so what left the tree is not found once its parent has ended.
     pub fn of(id: u32) -> Option<Self> {
-        let started = platform::process(id).map(|entry| entry.started);
-        (started.is_some() || platform::group_exists(id)).then_some(Self {
-            leader: id,
-            started,
-            mark: None,
-        })
+        let entry = platform::process(id).filter(|entry| !entry.zombie);
+        let exists = entry.is_some() || (!platform::LISTS && platform::group_exists(id));
+        exists.then(|| Self::from_parts(id, entry.map(|entry| entry.started), None))
     }
 
     /// The tree of a child that has just been started and is not reaped yet.
     pub(crate) fn of_child(id: u32, mark: Mark) -> Self {
         let started = platform::process(id).map(|entry| entry.started);
-        Self { leader: id, started, mark: Some(mark) }
+        Self::from_parts(id, started, Some(mark))
     }
 
     pub(crate) fn from_parts(leader: u32, started: Option<u64>, mark: Option<Mark>) -> Self {
-        Self { leader, started, mark }
+        Self { leader, started, mark, seen: Arc::default() }
     }
 
     pub(crate) fn started(&self) -> Option<u64> {
@@ -61,17 +66,12 @@ impl Tree {
 
     /// The ids of those that live, in ascending order.
     pub fn members(&self) -> Vec<u32> {
-        match platform::processes() {
-            Some(all) => self.select(&all).iter().map(|entry| entry.id).collect(),
-            None if platform::group_exists(self.leader) => vec![self.leader],
-            None => Vec::new(),
-        }
+        self.look().iter().map(|entry| entry.id).collect()
     }
 
     /// Sends SIGINT to the group of the leader alone, as a terminal does.
     pub fn interrupt(&self) {
-        let all = platform::processes();
-        if all.is_none_or(|all| self.select(&all).iter().any(|entry| entry.group == self.leader)) {
+        if self.look().iter().any(|entry| entry.group == self.leader) {
             let _ = platform::signal_group(self.leader, Signal::INT);
         }
     }
@@ -103,7 +103,9 @@ impl Tree {
         let marked = |entry: &Entry| {
             entry.started >= oldest && self.mark.as_ref().is_some_and(|mark| mark.is_on(entry.id))
         };
-        let mut found: HashSet<u32> = all.iter().filter(|e| marked(e)).map(|e| e.id).collect();
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_member = |entry: &&Entry| seen.contains(&(entry.id, entry.started)) || marked(entry);
+        let mut found: HashSet<u32> = all.iter().filter(is_member).map(|entry| entry.id).collect();
         let in_group = |entry: &&Entry| entry.group == self.leader && entry.started >= oldest;
         let group = all.iter().filter(in_group).map(|entry| entry.id);
         if leads {
@@ -113,7 +115,9 @@ impl Tree {
             found.extend(group);
         }
         close_over_children(all, &mut found);
-        living(all, &found)
+        let living = living(all, &found);
+        *seen = living.iter().map(|entry| (entry.id, entry.started)).collect();
+        living
     }
 }
 
@@ -185,4 +189,33 @@ fn signal_all(entries: &[Entry], group: u32, signal: Signal) -> usize {
 
 fn unlisted(leader: u32) -> Entry {
     Entry { id: leader, parent: 0, group: leader, started: 0, zombie: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        os::unix::process::{CommandExt, ExitStatusExt},
+        process::{Child, Command},
+    };
+
+    use super::Tree;
+    use crate::platform;
+
+    fn sleeper() -> Child {
+        Command::new("sleep").arg("1000").process_group(0).spawn().expect("sleep")
+    }
+
+    #[test]
+    fn an_id_whose_process_began_at_another_time_is_left_alone() {
+        let mut child = sleeper();
+        let id = child.id();
+        let started = platform::process(id).map(|entry| entry.started);
+        let earlier = Tree::from_parts(id, started.map(|started| started - 1), None);
+        assert_eq!((earlier.members(), earlier.kill(), earlier.terminate()), (vec![], 0, 0));
+        assert_eq!(Tree::from_parts(id, None, None).kill(), 0, "an unknown time is no match");
+        assert_eq!(child.try_wait().expect("a child"), None);
+        assert_eq!(Tree::of(id).map(|tree| tree.kill()), Some(1));
+        assert_eq!(child.wait().expect("a child").signal(), Some(9));
+        assert!(Tree::of(id).is_none());
+    }
 }

@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     position::{Document, PositionEncoding},
+    table::{Ready, Server, Wait},
     uri,
 };
 
@@ -39,28 +40,18 @@ const OUT_OF_DATE: [i64; 3] = [-32801, -32800, -32802];
 /// The error of a method that a server does not have.
 pub(crate) const NO_SUCH_METHOD: i64 = -32601;
 
-/// The beginning of the tokens of work that is no indexing: a check after a save.
-const CHECKS: [&str; 2] = ["rust-analyzer/flycheck", "rustAnalyzer/flycheck"];
+/// How long a server may take to say that it has begun to index, once a file is open.
+const GRACE: Duration = Duration::from_millis(200);
 
 /// What a server is started with.
+#[derive(Debug)]
 pub(crate) struct Start {
     pub workspace: Workspace,
     /// The root, its links resolved.
     pub root: PathBuf,
     pub settings: Value,
-    pub options: Value,
-    /// The language id of a file.
-    pub language: Arc<dyn Fn(&WorkspacePath) -> String + Send + Sync>,
-    /// How long a server may take to say that it has begun to index, once a file is open.
-    pub grace: Duration,
-    /// Whether it says by `experimental/serverStatus` when it is ready.
-    pub tells_status: bool,
-}
-
-impl std::fmt::Debug for Start {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Start").field("root", &self.root).finish_non_exhaustive()
-    }
+    /// The server's row.
+    pub row: Server,
 }
 
 /// A server that was initialized.
@@ -103,6 +94,8 @@ impl Client {
         let inbox =
             Inbox { told: Arc::clone(&told), settings: start.settings.clone(), folder: folder.clone() };
         let connection = Connection::open(output, input, inbox);
+        let section = start.row.initialization_section.as_deref();
+        let options = section.map(|section| start.settings[section].clone());
         let params = json!({
             "processId": std::process::id(),
             "clientInfo": { "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION") },
@@ -110,7 +103,7 @@ impl Client {
             "rootPath": start.root,
             "workspaceFolders": [folder],
             "capabilities": of_client(),
-            "initializationOptions": start.options,
+            "initializationOptions": options,
         });
         let answer = connection.request::<Initialize>(params, deadline).await?;
         let capabilities = answer["capabilities"].clone();
@@ -186,6 +179,11 @@ impl Client {
         self.start.workspace.absolute(file)
     }
 
+    /// How its diagnostics come.
+    pub(crate) fn wait(&self) -> &Wait {
+        &self.start.row.wait
+    }
+
     /// The root that it serves.
     pub(crate) fn root(&self) -> &Path {
         &self.start.root
@@ -197,9 +195,9 @@ impl Client {
     /// Those of reading this file.
     pub(crate) fn sync(&self, file: &WorkspacePath) -> agent_workspace::Result<Synced> {
         let mut documents = self.documents();
-        documents.sync_open(|file| (self.start.language)(file));
+        documents.sync_open(|file| self.language(file));
         let known = documents.known(file).is_some();
-        let synced = documents.sync(file, &(self.start.language)(file));
+        let synced = documents.sync(file, &self.language(file));
         self.send(documents.take_notes());
         if synced.is_ok() && !known {
             self.opened.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
@@ -216,7 +214,7 @@ impl Client {
         identity: FileIdentity,
     ) -> Synced {
         let mut documents = self.documents();
-        let synced = documents.open_before(file, &(self.start.language)(file), text, identity);
+        let synced = documents.open_before(file, &self.language(file), text, identity);
         self.send(documents.take_notes());
         synced
     }
@@ -262,7 +260,7 @@ impl Client {
                 readiness => Some(readiness),
             };
             // Without a word from the server, its grace is over by itself.
-            let again = (Instant::now() + self.start.grace).min(deadline);
+            let again = (Instant::now() + self.grace()).min(deadline);
             if let Some(readiness) = self.told.until(again, ready).await {
                 return readiness;
             }
@@ -289,22 +287,54 @@ impl Client {
                 return Readiness::Unhealthy(why.unwrap_or_else(|| "it gives no reason".to_owned()));
             }
             if !status.quiescent {
-                return Readiness::Busy(working(state).unwrap_or_else(|| "loading the project".to_owned()));
+                return Readiness::Busy(self.working(state).unwrap_or_else(|| "loading the project".to_owned()));
             }
-        } else if self.start.tells_status {
-            return Readiness::Busy(working(state).unwrap_or_else(|| "starting".to_owned()));
+        } else if self.start.row.ready == Ready::ServerStatus {
+            return Readiness::Busy(self.working(state).unwrap_or_else(|| "starting".to_owned()));
         }
-        if let Some(work) = working(state) {
+        if self.start.row.ready == Ready::AtOnce {
+            return Readiness::Ready;
+        }
+        if let Some(work) = self.working(state) {
             return Readiness::Busy(work);
         }
         let opened = *self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         let began = state.ended().next().is_some();
         match opened {
-            Some(opened) if !began && opened.elapsed() < self.start.grace => {
+            Some(opened) if !began && opened.elapsed() < self.grace() => {
                 Readiness::Busy("it may not have begun to index".to_owned())
             }
             _ => Readiness::Ready,
         }
+    }
+
+    /// The work that the server is at, in its words; a check after a save is none that matters here.
+    fn working(&self, state: &State) -> Option<String> {
+        let check = match &self.start.row.wait {
+            Wait::CompilerOnSave { progress, .. } => Some(progress.as_str()),
+            _ => None,
+        };
+        let is_check = |token: &str| check.is_some_and(|check| token.starts_with(check));
+        let (_, progress) = state.progress().iter().find(|(token, _)| !is_check(token))?;
+        let mut text = progress.title.clone();
+        if let Some(message) = &progress.message {
+            text = format!("{text}: {message}");
+        }
+        match progress.percentage {
+            Some(percentage) => Some(format!("{text} ({percentage} %)")),
+            None => Some(text),
+        }
+    }
+
+    fn grace(&self) -> Duration {
+        match self.start.row.ready {
+            Ready::AtOnce => Duration::ZERO,
+            _ => GRACE,
+        }
+    }
+
+    fn language(&self, file: &WorkspacePath) -> String {
+        self.start.row.language_of(file.rel()).unwrap_or("plaintext").to_owned()
     }
 
     fn documents(&self) -> MutexGuard<'_, Documents> {
@@ -326,19 +356,5 @@ impl Client {
                 }
             };
         }
-    }
-}
-
-/// The work that a server is at, in its words.
-fn working(state: &State) -> Option<String> {
-    let is_check = |token: &str| CHECKS.iter().any(|check| token.starts_with(check));
-    let (_, progress) = state.progress().iter().find(|(token, _)| !is_check(token))?;
-    let mut text = progress.title.clone();
-    if let Some(message) = &progress.message {
-        text = format!("{text}: {message}");
-    }
-    match progress.percentage {
-        Some(percentage) => Some(format!("{text} ({percentage} %)")),
-        None => Some(text),
     }
 }

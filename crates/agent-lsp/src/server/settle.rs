@@ -20,7 +20,7 @@ use super::{
     requests::{DocumentDiagnostic, ExecuteCommand},
     told::{Published, State},
 };
-use crate::{diagnostic::Diagnostic, position::Document};
+use crate::{diagnostic::Diagnostic, position::Document, table::Wait};
 
 /// How long a server may take to register that it can be asked, after it was initialized.
 const REGISTRATION: Duration = Duration::from_millis(1_000);
@@ -28,33 +28,9 @@ const REGISTRATION: Duration = Duration::from_millis(1_000);
 /// How long to wait for further publishes of a server that was expected to answer and does not.
 const PUSHED_SETTLE: Duration = Duration::from_millis(150);
 
-/// How long a check after a save may take to begin.
-const CHECK_BEGINS: Duration = Duration::from_millis(1_500);
-
-/// How long after a check's end its last publish may come.
-const CHECK_TAIL: Duration = Duration::from_millis(50);
-
-/// The beginning of the tokens of a check after a save.
-const CHECK_TOKEN: &str = "rust-analyzer/flycheck";
-
 /// tsserver's commands that answer when they are done, and the command that carries them.
 const TSSERVER: &str = "typescript.tsserverRequest";
 const TSSERVER_COMMANDS: [&str; 2] = ["syntacticDiagnosticsSync", "semanticDiagnosticsSync"];
-
-/// How a server shows that it is done with a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Waiting {
-    /// It answers `textDocument/diagnostic`.
-    Pull,
-    /// It publishes with the version; several times within `settle`, where that is not zero.
-    Versioned { settle: Duration },
-    /// It publishes without a version; what it publishes last within `settle` counts.
-    Unversioned { settle: Duration },
-    /// It answers, and lets a compiler run after a save, whose end it tells by progress.
-    OnSave { checks: Checks },
-    /// It carries tsserver, which answers when it is asked directly.
-    TsServer { settle: Duration },
-}
 
 /// Whether a compiler runs after a save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +79,7 @@ impl Client {
         file: &WorkspacePath,
         shown: &str,
         sent: &Sent,
-        waiting: Waiting,
+        checks: Checks,
         deadline: Instant,
     ) -> Snapshot {
         let read = Reading { client: self, path: self.path(file), file, shown, sent, deadline };
@@ -111,14 +87,17 @@ impl Client {
             let list = read.published().map_or_else(Vec::new, |found| found.diagnostics);
             return read.snapshot(&list, 0, Settled::No(format!("not ready: {why}")));
         }
-        match waiting {
-            Waiting::Pull => read.pull().await,
-            Waiting::Versioned { settle } => read.versioned(settle).await,
-            Waiting::Unversioned { settle } => read.unversioned(settle).await,
-            Waiting::OnSave { checks } => read.on_save(checks).await,
-            Waiting::TsServer { settle } => match read.tsserver().await {
+        match self.wait() {
+            Wait::Pull {} => read.pull().await,
+            Wait::PushVersioned { settle_ms } => read.versioned(millis(*settle_ms)).await,
+            Wait::PushUnversioned { settle_ms, .. } => read.unversioned(millis(*settle_ms)).await,
+            Wait::CompilerOnSave { progress, begin_ms, settle_ms } => {
+                let check = Check { progress, begin: millis(*begin_ms), tail: millis(*settle_ms) };
+                read.on_save(checks, &check).await
+            }
+            Wait::TsserverSync { settle_ms } => match read.tsserver().await {
                 Some(snapshot) => snapshot,
-                None => read.unversioned(settle).await,
+                None => read.unversioned(millis(*settle_ms)).await,
             },
         }
     }
@@ -127,6 +106,16 @@ impl Client {
     pub(crate) fn published(&self, path: &Path) -> Option<Published> {
         self.told.look().published(path).cloned()
     }
+}
+
+/// How a check after a save shows.
+struct Check<'a> {
+    /// How the tokens of its progress begin.
+    progress: &'a str,
+    /// How long it may take to begin.
+    begin: Duration,
+    /// How long after its end its last publish may come.
+    tail: Duration,
 }
 
 struct Reading<'a> {
@@ -196,7 +185,7 @@ impl Reading<'_> {
         self.quiet(settle, "it published since, and then was quiet").await
     }
 
-    async fn on_save(&self, checks: Checks) -> Snapshot {
+    async fn on_save(&self, checks: Checks, check: &Check<'_>) -> Snapshot {
         let native = match self.client.offers("textDocument/diagnostic") {
             Some(options) => self.asked(&options).await.map(|(list, _)| list),
             None => Ok(Vec::new()),
@@ -212,14 +201,14 @@ impl Reading<'_> {
         }
         let mark = if self.sent.synced.sent { self.sent.mark } else { 0 };
         let over = |state: &State| {
-            let running = state.progress().keys().any(|token| token.starts_with(CHECK_TOKEN));
+            let running = state.progress().keys().any(|token| token.starts_with(check.progress));
             let mut ended = state.ended();
-            let ended = ended.any(|end| end.token.starts_with(CHECK_TOKEN) && end.sequence > mark);
+            let ended = ended.any(|end| end.token.starts_with(check.progress) && end.sequence > mark);
             (ended && !running).then_some(())
         };
-        let begins = (Instant::now() + CHECK_BEGINS).min(self.deadline);
+        let begins = (Instant::now() + check.begin).min(self.deadline);
         let begun = |state: &State| {
-            let running = state.progress().keys().any(|token| token.starts_with(CHECK_TOKEN));
+            let running = state.progress().keys().any(|token| token.starts_with(check.progress));
             (running || over(state).is_some()).then_some(())
         };
         let settled = if self.client.told.until(begins, begun).await.is_none() {
@@ -227,7 +216,7 @@ impl Reading<'_> {
         } else if self.client.told.until(self.deadline, over).await.is_none() {
             Settled::No("the check after the save still runs".to_owned())
         } else {
-            tokio::time::sleep(CHECK_TAIL).await;
+            tokio::time::sleep(check.tail).await;
             Settled::Yes("the check after the save ended")
         };
         let checked = self.published();
@@ -291,6 +280,10 @@ impl Reading<'_> {
         let read = |value| Diagnostic::of_lsp(value, self.shown, document, encoding);
         Snapshot { diagnostics: list.iter().filter_map(read).collect(), cut, settled }
     }
+}
+
+fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
 }
 
 /// A diagnostic of tsserver as one of the protocol: lines and columns from 1 there, from 0 here.

@@ -2,6 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails as a test does")]
 
+mod checks;
 mod diagnostics;
 mod position;
+mod roots;
+mod support;
+mod symbol;
+mod table;
 mod uri;

@@ -29,7 +29,10 @@ fn mend_surrogates(text: &str) -> String {
         let length = match unit(rest) {
             // A pair stands as it is.
             Some(0xd800..=0xdbff)
-                if rest.get(6..).and_then(unit).is_some_and(|low| (0xdc00..=0xdfff).contains(&low)) =>
+                if rest
+                    .get(6..)
+                    .and_then(unit)
+                    .is_some_and(|low| (0xdc00..=0xdfff).contains(&low)) =>
             {
                 12
             }
@@ -77,7 +80,10 @@ mod tests {
     #[test]
     fn a_body_that_is_no_json_says_why_and_how_it_begins() {
         let odd = parse_json(b"{oops").unwrap_err().to_string();
-        assert_eq!(odd, "a message that is no JSON (key must be a string at line 1 column 2): {oops");
+        assert_eq!(
+            odd,
+            "a message that is no JSON (key must be a string at line 1 column 2): {oops"
+        );
         assert!(parse_json(b"").unwrap_err().to_string().contains("EOF"));
         assert!(parse_json(br#""\ud800"#).is_err());
     }

@@ -95,12 +95,8 @@ impl FrameWriter {
 
     /// The same with room for `max_queued` bytes. A message longer than that is taken when nothing else waits.
     pub fn with_room(pipe: impl AsyncWrite + Send + Unpin + 'static, max_queued: usize) -> Self {
-        let state = State {
-            queue: VecDeque::new(),
-            bytes: 0,
-            moved: Instant::now(),
-            wish: Wish::Write,
-        };
+        let state =
+            State { queue: VecDeque::new(), bytes: 0, moved: Instant::now(), wish: Wish::Write };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             wake: Notify::new(),

@@ -4,7 +4,7 @@ entries=
 newline='
 '
 echo ready
-exec >/dev/null
+exec >/dev/null 2>&1
 
 while read -r verb number leader started priority mark; do
     case $verb in
@@ -16,7 +16,7 @@ done
 # An id that was given to another process since began at another time.
 same_leader() {
     [ "$2" = - ] && return 0
-    stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
+    stat=$(cat "/proc/$1/stat") || return 1
     set -- "$2" ${stat##*) }
     shift 20
     [ "$1" = "$expected" ]
@@ -26,7 +26,7 @@ each() {
     printf '%s' "$entries" | while read -r number leader started priority mark; do
         expected=$started
         [ -n "$leader" ] && [ "$priority" = "$2" ] && same_leader "$leader" "$started" &&
-            kill "-$1" -- "-$leader"
+            kill -s "$1" -- "-$leader"
     done
 }
 
@@ -39,7 +39,8 @@ done
 # Whatever else carries the run's mark: what left its group, and what was not registered yet.
 for round in 1 2 3; do
     for process in /proc/[0-9]*; do
-        tr '\0' '\n' <"$process/environ" 2>/dev/null | grep -q "^AGENT_PROCESS_MARK=\(.*/\)\{0,1\}$1\." &&
-            kill -KILL "${process#/proc/}"
+        tr '\0' '\n' <"$process/environ" | grep -q "^AGENT_PROCESS_MARK=\(.*/\)\{0,1\}$1\." &&
+            kill -s KILL "${process#/proc/}"
     done
 done
+exit 0

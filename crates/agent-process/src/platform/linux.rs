@@ -2,6 +2,9 @@ use std::{fs, io, path::PathBuf};
 
 use super::Entry;
 
+/// Whether the system lists its processes.
+pub(crate) const LISTS: bool = true;
+
 /// Every process that can be seen; none where the system cannot list them.
 pub(crate) fn processes() -> Option<Vec<Entry>> {
     let listed = fs::read_dir("/proc").ok()?;

@@ -2,6 +2,8 @@ use std::{env, io, path::PathBuf};
 
 use super::Entry;
 
+pub(crate) const LISTS: bool = false;
+
 pub(crate) fn processes() -> Option<Vec<Entry>> {
     None
 }

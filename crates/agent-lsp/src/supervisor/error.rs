@@ -1,0 +1,73 @@
+use std::fmt::Write as _;
+
+use agent_tool_core::{ErrorKind, ToolError};
+use serde_json::json;
+
+/// Why no server can be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NoServer {
+    pub code: &'static str,
+    /// The server, where it is about one.
+    pub id: Option<String>,
+    pub why: String,
+}
+
+impl NoServer {
+    /// No server takes the file, or none finds its root.
+    pub(crate) fn without_marker(file: &str, markers: &[(String, Vec<String>)]) -> Self {
+        let why = if markers.is_empty() {
+            format!("no language server is known for {file}; `lsp status` lists those that are")
+        } else {
+            let mut why = format!("no root marker is above {file}");
+            for (id, markers) in markers {
+                let _ = write!(why, "; {id} looks for {}", markers.join(", "));
+            }
+            why
+        };
+        Self { code: "no_server", id: None, why }
+    }
+
+    /// The program is not there, or does not answer.
+    pub(crate) fn without_program(id: &str, why: String, install: &str) -> Self {
+        let why = format!("{id}: {why}; to install it: {install}");
+        Self { code: "no_server", id: Some(id.to_owned()), why }
+    }
+
+    /// It was found, and cannot be started or ended.
+    pub(crate) fn failed(id: &str, why: String) -> Self {
+        Self { code: "server_failed", id: Some(id.to_owned()), why: format!("{id}: {why}") }
+    }
+
+    /// It is being started.
+    pub(crate) fn starting(id: &str) -> Self {
+        let why = format!("{id} is still starting; ask again in a few seconds");
+        Self { code: "not_ready", id: Some(id.to_owned()), why }
+    }
+
+    /// None of several.
+    pub(crate) fn all(file: &str, failures: Vec<Self>) -> Self {
+        if let [only] = failures.as_slice() {
+            return only.clone();
+        }
+        let whys: Vec<_> = failures.iter().map(|failure| failure.why.as_str()).collect();
+        let why = if whys.is_empty() {
+            format!("no language server for {file} answers such a question")
+        } else {
+            format!("no language server for {file} runs: {}", whys.join("; "))
+        };
+        Self { code: "no_server", id: None, why }
+    }
+
+    /// Whether the server's program is there, so that no other one is to stand in for it.
+    pub(crate) fn exists(&self) -> bool {
+        self.code != "no_server"
+    }
+
+    pub(crate) fn into_error(self) -> ToolError {
+        let kind = match self.code {
+            "server_failed" => ErrorKind::Failed,
+            _ => ErrorKind::Unavailable,
+        };
+        ToolError::new(kind, self.code, self.why).with_data(json!({ "server": self.id }))
+    }
+}
