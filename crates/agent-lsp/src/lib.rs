@@ -3,6 +3,7 @@
 pub mod checks;
 pub mod diagnostic;
 pub mod language;
+pub mod ledger;
 pub mod location;
 pub mod position;
 pub mod roots;

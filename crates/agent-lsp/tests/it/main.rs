@@ -4,6 +4,7 @@
 
 mod checks;
 mod diagnostics;
+mod ledger;
 mod position;
 mod roots;
 mod support;
