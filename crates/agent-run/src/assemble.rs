@@ -8,7 +8,7 @@ use agent_edits::Edits;
 use agent_files::Files;
 use agent_grammars::Grammars;
 use agent_tiers::{Approval, ApproveMode, Artifacts, Run, View};
-use agent_tool_core::{CallId, CardPort, CardQueue, Limits, Tool};
+use agent_tool_core::{CallId, CardPort, CardQueue, Limits, Tier, Tool};
 use agent_workspace::Workspace;
 use anyhow::{Context, Result};
 
@@ -99,6 +99,7 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
     };
     let approval = Approval::with_queue(mode, default_rules(), CardQueue::new(wishes.port));
     let mut builder = Run::builder(registry)
+        .ceiling(wishes.limits.ceiling.unwrap_or(Tier::Exec))
         .approval(approval)
         .artifacts(Arc::new(Kept { state: state.clone() }));
     if let Some(characters) = config.result_characters {

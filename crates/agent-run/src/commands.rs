@@ -4,6 +4,7 @@ mod doctor;
 mod print;
 
 use std::{
+    collections::HashMap,
     fs,
     io::{self, Read, Write as _},
     path::Path,
@@ -12,7 +13,7 @@ use std::{
 };
 
 use agent_astgrep::Trees;
-use agent_tiers::{ResultLine, Run, What};
+use agent_tiers::{ResultLine, Watcher, What};
 use agent_tool_core::{Dispatch as _, Event, ToolCall, ToolResult};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -116,7 +117,7 @@ fn run(options: &Options, assembled: Assembled, calls: Vec<ToolCall>) -> Result<
         .context("the runtime")?;
     // Dropping the runtime waits for a commit that has begun, whatever interrupted the call.
     runtime.block_on(async {
-        tokio::spawn(tell_progress(assembled.run.clone()));
+        tokio::spawn(tell_progress(assembled.run.watch()));
         tokio::select! {
             code = make(options, &assembled, calls) => code,
             _ = tokio::signal::ctrl_c() => {
@@ -153,16 +154,25 @@ async fn make(options: &Options, assembled: &Assembled, calls: Vec<ToolCall>) ->
 }
 
 /// Says on standard error what a long call is at.
-async fn tell_progress(run: Run) {
-    let mut watcher = run.watch();
+async fn tell_progress(mut watcher: Watcher) {
+    let mut begun = HashMap::new();
     while let Some(watched) = watcher.next().await {
+        match &watched.record.what {
+            What::Started { call_id, .. } => {
+                begun.insert(call_id.clone(), watched.record.at);
+            }
+            What::Finished { call_id, .. } | What::Cancelled { call_id, .. } => {
+                begun.remove(call_id);
+            }
+            _ => {}
+        }
         let What::Event { call_id, event: Event::Progress { message, done, total }, .. } =
             &watched.record.what
         else {
             continue;
         };
-        let live = run.live_calls().into_iter().find(|call| call.call_id == *call_id);
-        if live.is_some_and(|call| u128::from(call.ms) >= QUIET.as_millis()) {
+        let ms = begun.get(call_id).map(|at| watched.record.at.saturating_sub(*at));
+        if ms.is_some_and(|ms| u128::from(ms) >= QUIET.as_millis()) {
             let counted = match (done, total) {
                 (Some(done), Some(total)) => format!(" {done}/{total}"),
                 (Some(done), None) => format!(" {done}"),

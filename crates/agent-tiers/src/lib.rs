@@ -2,15 +2,19 @@
 
 mod approval;
 mod budget;
+mod call;
 mod calls;
 mod guardrail;
 mod log;
+mod memory;
 mod panics;
 mod record;
 mod registry;
 mod result;
 mod rules;
 mod run;
+#[cfg(test)]
+mod spans;
 mod surface;
 mod transcript;
 mod turns;
@@ -30,14 +34,14 @@ pub use crate::{
     },
     registry::{Registry, RegistryBuilder, RegistryError, RegistryErrorKind},
     result::{ChangeLine, ErrorLine, ResultLine},
-    rules::{Policy, Rule, Rules},
+    rules::{ArgumentIn, Policy, Rule, Rules},
     run::{Run, RunBuilder},
     surface::{Surface, UnknownSurface},
     view::View,
     watch::{WATCH_LIMIT, Watched, Watcher},
 };
 
-/// A panic while a lock is held leaves nothing half done here, so the lock is taken all the same.
+/// Nothing panics while it holds one of our locks; a poisoned one still holds what is true.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

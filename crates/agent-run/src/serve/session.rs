@@ -8,7 +8,7 @@ use std::{
 };
 
 use agent_astgrep::Trees;
-use agent_tiers::{ResultLine, Run, View, What};
+use agent_tiers::{ResultLine, Run, View, Watcher, What};
 use agent_tool_core::{
     CallId, Dispatch as _, ErrorKind, Limits, Tier, Tool, ToolCall, ToolError, ToolResult,
 };
@@ -183,7 +183,7 @@ impl<'a> Session<'a> {
             transcript: options.transcript.clone(),
         };
         let Assembled { run, view, state, .. } = assemble(&config, wishes).map_err(invalid)?;
-        self.work.spawn(tell(run.clone(), view.id().to_owned(), self.peer.clone()));
+        self.work.spawn(tell(run.watch(), view.id().to_owned(), self.peer.clone()));
         for message in &config.ignored {
             self.peer.notify("log", &Log { level: "warning", message: message.clone() });
         }
@@ -340,8 +340,7 @@ fn cancelled_call(name: &str) -> ToolResult {
 }
 
 /// Tells the host what happens, until the run is closed.
-async fn tell(run: Run, main: String, peer: Peer) {
-    let mut watcher = run.watch();
+async fn tell(mut watcher: Watcher, main: String, peer: Peer) {
     while let Some(watched) = watcher.next().await {
         match &watched.record.what {
             What::Event { call_id, parent, event } => {
