@@ -3,7 +3,8 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use agent_tool_core::{
-    CallId, Caller, Context, Decision, ErrorKind, Gate, Tier, Tool, ToolCall, ToolError, ToolResult,
+    CallId, Caller, Context, Decision, ErrorKind, Gate, Place, Tier, Tool, ToolCall, ToolError,
+    ToolResult,
 };
 use tracing::Instrument;
 
@@ -12,7 +13,6 @@ use crate::{
     calls::{Open, ROOT},
     panics::caught,
     run::Shared,
-    turns::Place,
 };
 
 /// A call that has arrived: it has an id, a place in the line of an exclusive tool, and a record

@@ -7,6 +7,7 @@ mod context;
 mod error;
 mod event;
 mod gate;
+mod line;
 mod output;
 mod preview;
 mod queue;
@@ -24,6 +25,7 @@ pub use crate::{
     error::{ErrorKind, ToolError},
     event::Event,
     gate::{Decision, Gate},
+    line::{Line, Place},
     output::{ChangeKind, Content, FileChange, Part, ToolOutput},
     preview::{Location, Preview, PreviewKind},
     queue::CardQueue,
