@@ -147,7 +147,7 @@ async fn make(options: &Options, assembled: &Assembled, calls: Vec<ToolCall>) ->
         }
     }
     io::stdout().flush().context("standard output")?;
-    if let Some(failure) = assembled.run.transcript_failure() {
+    if let Err(failure) = assembled.run.flush().await {
         anstream::eprintln!("{}", in_style(FAINT, failure));
     }
     Ok(code)

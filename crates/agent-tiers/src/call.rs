@@ -41,13 +41,9 @@ impl Arrival {
         let live = run.calls.enter(call.id.clone(), &call.name, chain.clone())?;
         let open = Open::new(Arc::clone(&live), &run.calls, &run.log);
         let surface = view.surface();
-        run.log.push(|| What::Started {
-            call_id: live.id.clone(),
-            callers: chain.clone(),
-            name: call.name.clone(),
-            args: call.args.clone(),
-            tier: tool.as_ref().ok().map(|tool| tool.spec().tier),
-            surface,
+        run.log.push(|| {
+            let tier = tool.as_ref().ok().map(|tool| tool.spec().tier);
+            What::started(live.id.clone(), chain.clone(), &call, tier, surface)
         });
         let ceiling = parent.ceiling().min(view.authority.ceiling).min(surface.cap());
         let inner = view.held_by(Arc::clone(&live), ceiling);

@@ -5,6 +5,7 @@ mod budget;
 mod call;
 mod calls;
 mod guardrail;
+mod json;
 mod log;
 mod memory;
 mod panics;
@@ -29,16 +30,17 @@ pub use crate::{
     calls::{LiveCall, WaitsFor},
     guardrail::guardrail,
     record::{
-        Decider, Failure, Outcome, PartNote, Record, TRANSCRIPT_TEXT_CHARS, TRANSCRIPT_VERSION,
-        What,
+        Decider, Failure, Outcome, PartNote, RECORD_ARGS_CHARS, Record, TRANSCRIPT_TEXT_CHARS,
+        TRANSCRIPT_VERSION, What,
     },
     registry::{Registry, RegistryBuilder, RegistryError, RegistryErrorKind},
     result::{ChangeLine, ErrorLine, ResultLine},
     rules::{ArgumentIn, Policy, Rule, Rules},
     run::{Run, RunBuilder},
     surface::{Surface, UnknownSurface},
+    transcript::{TRANSCRIPT_BACKLOG, TranscriptError},
     view::View,
-    watch::{WATCH_LIMIT, Watched, Watcher},
+    watch::{WATCH_BYTES, WATCH_LIMIT, WATCH_RECORDS, Watched, Watcher},
 };
 
 /// Nothing panics while it holds one of our locks; a poisoned one still holds what is true.

@@ -7,15 +7,18 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use agent_tool_core::{ErrorKind, Gate, Limits, Tier, ToolError};
 
 use crate::{
-    Approval, Artifacts, LiveCall, Registry, Surface, View, WATCH_LIMIT, Watcher, What,
-    budget::Budget, calls::Calls, lock, log::Log, transcript::Transcript, turns::Turns,
-    view::Authority,
+    Approval, Artifacts, LiveCall, Registry, Surface, TranscriptError, View, WATCH_LIMIT, Watcher,
+    What, budget::Budget, calls::Calls, lock, log::Log, turns::Turns, view::Authority,
 };
+
+/// How long dropping a run waits for what is not in its transcript yet.
+const FLUSH_LIMIT: Duration = Duration::from_secs(5);
 
 /// One run of an agent's tools.
 ///
@@ -35,7 +38,7 @@ pub struct RunBuilder {
     gates: Vec<Arc<dyn Gate>>,
     approval: Approval,
     budget: Budget,
-    transcript: Option<Transcript>,
+    transcript: Option<Box<dyn Write + Send>>,
 }
 
 impl Run {
@@ -112,12 +115,22 @@ impl Run {
 
     /// Why the transcript ends early, where it does.
     #[must_use]
-    pub fn transcript_failure(&self) -> Option<String> {
+    pub fn transcript_failure(&self) -> Option<TranscriptError> {
         self.shared.log.failure()
     }
 
-    /// Ends the run: lets the registry go and refuses what comes. Calls under way belong to those
-    /// who hold their futures. Dropping the run does the same.
+    /// Waits until everything that happened so far is in the transcript.
+    ///
+    /// # Errors
+    ///
+    /// Why the transcript ends early.
+    pub async fn flush(&self) -> Result<(), TranscriptError> {
+        self.shared.log.flushed().await
+    }
+
+    /// Ends the run: lets the registry go, refuses what comes, and ends the watchers once they have
+    /// read what is there. Calls under way belong to those who hold their futures; what they tell
+    /// still reaches the transcript. Dropping the run does the same.
     pub fn close(&self) {
         let registry = lock(&self.shared.registry).take();
         drop(registry);
@@ -126,8 +139,13 @@ impl Run {
 }
 
 impl Drop for Run {
+    /// Waits for a slow transcript, but not for ever: who wants to know what became of it calls
+    /// [`Run::flush`] first.
     fn drop(&mut self) {
         self.close();
+        if !self.shared.log.flushed_within(FLUSH_LIMIT) {
+            tracing::warn!("the run is over and its transcript is not complete");
+        }
     }
 }
 
@@ -164,10 +182,11 @@ impl RunBuilder {
         self
     }
 
-    /// The run with a transcript, written line by line while things happen. A writer that may
-    /// block for long, such as a pipe, should hand over to a thread of its own.
+    /// The run with a transcript: JSON lines, written by a thread of its own while things happen. No
+    /// call waits for the writer; where it falls [`TRANSCRIPT_BACKLOG`](crate::TRANSCRIPT_BACKLOG)
+    /// behind, the transcript says what is missing.
     pub fn transcript(mut self, writer: impl Write + Send + 'static) -> Self {
-        self.transcript = Some(Transcript::new(writer));
+        self.transcript = Some(Box::new(writer));
         self
     }
 
@@ -182,7 +201,7 @@ impl RunBuilder {
             budget: self.budget,
             calls: Arc::default(),
             turns: Turns::default(),
-            log: Arc::new(Log::new(self.transcript)),
+            log: self.transcript.map(Log::written_to).unwrap_or_default(),
             panics: AtomicU64::new(0),
             views: AtomicU64::new(0),
         };

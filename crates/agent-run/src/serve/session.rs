@@ -31,6 +31,7 @@ use crate::{
     args::Options,
     assemble::{Assembled, Wishes, assemble},
     config::Config,
+    style::{FAINT, in_style},
 };
 
 type Answered = Result<Value, RpcError>;
@@ -208,14 +209,20 @@ impl<'a> Session<'a> {
 
     /// Cancels every call and waits until all of it is gone.
     async fn stop(&mut self) {
-        if let Some(served) = self.served.take() {
+        let run = self.served.take().map(|served| {
             lock(&served.cancels).drain().for_each(|(_, cancel)| {
                 let _ = cancel.send(());
             });
             served.run.close();
-        }
+            served.run
+        });
         self.peer.hang_up();
         while self.work.join_next().await.is_some() {}
+        if let Some(run) = run
+            && let Err(failure) = run.flush().await
+        {
+            anstream::eprintln!("{}", in_style(FAINT, failure));
+        }
     }
 
     async fn close(mut self) {
@@ -359,6 +366,14 @@ async fn tell(mut watcher: Watcher, main: String, peer: Peer) {
             }
             What::TranscriptFailed { message } => {
                 peer.notify("log", &Log { level: "error", message: message.clone() });
+            }
+            What::Gap { lost, missed } => {
+                let message = format!(
+                    "the events came faster than they were taken: {lost} of progress and output and \
+                     {missed} others are missing before seq {}; ask `run/status`",
+                    watched.record.seq + 1
+                );
+                peer.notify("log", &Log { level: "error", message });
             }
             _ => {}
         }

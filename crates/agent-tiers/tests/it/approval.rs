@@ -438,6 +438,7 @@ async fn the_transcript_says_who_decided() {
     let nobody = call_with(&full(&run), "change", json!({})).await;
     nobody.expect("an answer for the run holds when the person has left");
 
+    run.flush().await.expect("written");
     let decided: Vec<_> = lines
         .records()
         .into_iter()

@@ -35,6 +35,7 @@ async fn a_panic_is_an_error_of_its_call_with_the_transcript_closed() {
     assert_eq!(code(call_with(&view, "cell", json!({"tool": "panics"})).await), "tool_panicked");
     assert_eq!(call(&view, "look").await.expect("the run goes on").joined_text(), "look");
     assert_eq!((run.panics(), run.live_calls().len()), (3, 0));
+    run.flush().await.expect("written");
     assert_eq!(
         lines.outline(),
         [
@@ -100,6 +101,7 @@ async fn a_cancelled_call_is_recorded_inner_first_and_its_turn_is_free() {
     assert_eq!(live.collect::<Vec<_>>(), depths);
     task.abort();
     assert!(task.await.expect_err("aborted").is_cancelled());
+    run.flush().await.expect("written");
     assert_eq!(lines.outline()[6..], ["cancelled call_3", "cancelled call_2", "cancelled call_1"]);
     assert_eq!(run.live_calls(), []);
     assert_eq!(call(&view, "hangs").await.expect("a free turn").joined_text(), "free");
@@ -111,6 +113,7 @@ async fn a_call_cancelled_before_it_was_polled_is_recorded_too() {
     let run = approving([says("look", Tier::Read)]).transcript(lines.clone()).build();
     let view = full(&run);
     drop(view.start(ToolCall::new("look", json!({})), &view.root()));
+    run.flush().await.expect("written");
     assert_eq!(lines.outline(), ["started call_1", "cancelled call_1"]);
 }
 
@@ -126,6 +129,7 @@ async fn a_cancel_withdraws_the_card() {
     task.abort();
     shown.withdrawn().await;
     assert!(task.await.expect_err("aborted").is_cancelled());
+    run.flush().await.expect("written");
     assert_eq!(lines.outline(), ["started call_1", "cancelled call_1"]);
     assert_eq!(run.live_calls(), []);
 }
@@ -164,6 +168,7 @@ async fn a_cancelled_call_that_wrote_is_recorded_as_one_that_wrote() {
     let (done, waits) = oneshot::channel();
     commit.send(done).expect("the commit waits");
     waits.await.expect("the commit ends");
+    run.flush().await.expect("written");
     let last = lines.records().pop().expect("records");
     let What::Event { call_id, event: Event::Changed { change }, .. } = last.what else {
         panic!("no change at the end");

@@ -1,10 +1,10 @@
 //! What watchers get.
 
-use agent_tiers::{WATCH_LIMIT, Watcher, What};
+use agent_tiers::{WATCH_BYTES, WATCH_LIMIT, WATCH_RECORDS, Watcher, What};
 use agent_tool_core::{Content, Context, Event, FileChange, Tier, ToolOutput, ToolSpec};
 use serde_json::json;
 
-use crate::support::{FnTool, approving, call, call_with, calls, full, outline};
+use crate::support::{FnTool, approving, call, call_with, calls, full, outline, says};
 
 fn talks() -> FnTool {
     FnTool::new(ToolSpec::new("talks", Tier::Read, "Talks."), |_, cx: Context| async move {
@@ -77,6 +77,65 @@ async fn a_slow_watcher_loses_progress_counted_and_never_a_change_or_an_end() {
     assert_eq!(all.iter().map(|(_, lost, _)| lost).sum::<u64>(), OVER + 1);
     let ends: Vec<_> = all.iter().rev().take(2).map(|(.., word)| word.as_str()).collect();
     assert_eq!(ends, ["finished call_1", "a.txt"]);
+}
+
+/// A tool that changes so many files to a text of so many bytes.
+fn changes(count: usize, bytes: usize) -> FnTool {
+    FnTool::new(ToolSpec::new("changes", Tier::Write, ""), move |_, cx: Context| async move {
+        let text = Content::of("x".repeat(bytes).as_bytes());
+        for n in 0..count {
+            let change = FileChange::new(format!("f{n}"), Content::Absent, text.clone());
+            cx.emit(Event::Changed { change });
+        }
+        Ok(ToolOutput::text("changed"))
+    })
+}
+
+#[tokio::test]
+async fn a_watcher_that_stalls_is_told_how_much_it_missed() {
+    const MEGABYTE: usize = 1024 * 1024;
+    // Too many records, and too many bytes of them.
+    for (count, bytes) in [(WATCH_RECORDS + 10, 1), (WATCH_BYTES / MEGABYTE + 10, MEGABYTE)] {
+        let run = approving([changes(count, bytes), says("look", Tier::Read)]).build();
+        let mut watcher = run.watch();
+        call(&full(&run), "changes").await.expect("nobody waits for the reader");
+        let (mut next, mut missing, mut held) = (1, 0, 0);
+        while let Some(watched) = watcher.try_next() {
+            if let What::Gap { lost: 0, missed } = watched.record.what {
+                assert_eq!(watched.record.seq, next + missed - 1, "the gap is all that is missing");
+                missing += missed;
+            } else {
+                assert_eq!(watched.record.seq, next, "nothing is missing without a gap");
+                held += 1;
+            }
+            next = watched.record.seq + 1;
+        }
+        assert_eq!(next - 1, run.seq(), "the last record tells of the last that there was");
+        let texts = (held - 3) * bytes;
+        assert!(
+            missing >= 10 && held <= WATCH_RECORDS && texts <= WATCH_BYTES,
+            "{missing}, {held}"
+        );
+
+        // It goes on where it reads again.
+        call(&full(&run), "look").await.expect("read");
+        let after: Vec<_> = all(&mut watcher).into_iter().map(|(.., word)| word).collect();
+        assert_eq!(after, ["started call_2", "finished call_2"]);
+    }
+}
+
+#[tokio::test]
+async fn what_was_lost_last_is_told_at_the_end_of_the_run() {
+    let run = approving([]).build();
+    let mut watcher = run.watch_with(0);
+    for _ in 0..2 {
+        full(&run).root().emit(Event::progress("more"));
+    }
+    assert!(watcher.try_next().is_none());
+    drop(run);
+    let last = watcher.next().await.expect("a gap");
+    assert_eq!((last.lost, &last.record.what), (0, &What::Gap { lost: 2, missed: 0 }));
+    assert!(watcher.next().await.is_none());
 }
 
 #[tokio::test]

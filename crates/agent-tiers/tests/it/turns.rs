@@ -2,7 +2,6 @@
 
 use std::{
     future::poll_fn,
-    io::{self, Write},
     pin::Pin,
     sync::{
         Arc, Mutex,
@@ -20,8 +19,8 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 
 use crate::support::{
-    FnTool, approving, asking, asking_by, call_with, calls, card, code, full, person, registry,
-    says,
+    FnTool, approving, asking, asking_by, call_with, calls, card, code, full, outline, person,
+    registry, says,
 };
 
 /// An exclusive tool that notes its number when it begins and when it ends, and waits in between.
@@ -198,12 +197,7 @@ async fn a_surface_that_was_lowered_while_a_call_waited_for_its_turn_holds_for_i
     assert_eq!(session.notes(), ["begin 1", "end 1"]);
 }
 
-/// Notes whether the next in line was woken when the record of a cancel was written.
-struct Watch {
-    woken: Arc<Woken>,
-    seen: Arc<Mutex<Vec<bool>>>,
-}
-
+/// Notes whether it was woken.
 #[derive(Default)]
 struct Woken(AtomicBool);
 
@@ -213,32 +207,37 @@ impl Wake for Woken {
     }
 }
 
-impl Write for Watch {
-    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if String::from_utf8_lossy(line).contains(r#""type":"cancelled""#) {
-            self.seen.lock().expect("not poisoned").push(self.woken.0.load(Ordering::SeqCst));
-        }
-        Ok(line.len())
-    }
+/// Woken by a record, notes whether the next in line was woken before.
+struct Witness {
+    next: Arc<Woken>,
+    seen: Mutex<Vec<bool>>,
+}
 
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+impl Wake for Witness {
+    fn wake(self: Arc<Self>) {
+        self.seen.lock().expect("not poisoned").push(self.next.0.load(Ordering::SeqCst));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_is_free_before_its_call_is_said_to_be_over() {
     let session = Session::new();
-    let (woken, seen) = (Arc::new(Woken::default()), Arc::default());
-    let watch = Watch { woken: Arc::clone(&woken), seen: Arc::clone(&seen) };
-    let run = approving([session.tool("debug", Tier::Exec)]).transcript(watch).build();
+    let run = approving([session.tool("debug", Tier::Exec)]).build();
     let view = full(&run);
     let start = || view.start(ToolCall::new("debug", json!({})), &view.root());
     let (mut holder, mut next) = (start(), start());
     assert!(!poll_once(&mut holder).await);
-    let waker = Waker::from(woken);
+    let woken = Arc::new(Woken::default());
+    let waker = Waker::from(Arc::clone(&woken));
     assert!(next.as_mut().poll(&mut std::task::Context::from_waker(&waker)).is_pending());
+
+    let witness = Arc::new(Witness { next: woken, seen: Mutex::default() });
+    let mut watcher = run.watch();
+    let mut record = Box::pin(watcher.next());
+    let waker = Waker::from(Arc::clone(&witness));
+    assert!(record.as_mut().poll(&mut std::task::Context::from_waker(&waker)).is_pending());
     drop(holder);
-    let seen = seen.lock().expect("not poisoned").clone();
-    assert_eq!(seen, [true]);
+    assert_eq!(*witness.seen.lock().expect("not poisoned"), [true]);
+    let record = record.await.expect("a record").record;
+    assert_eq!(outline(&record.what), "cancelled call_1");
 }
