@@ -57,3 +57,18 @@ pub(crate) async fn blocking<T: Send + 'static>(
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_of_the_work_is_a_panic_of_the_call() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build();
+        let runtime = runtime.expect("a runtime");
+        let panics = || runtime.block_on(blocking::<()>(|_| panic!("no such state")));
+        let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics));
+        let panic = panic.expect_err("the panic goes on");
+        assert_eq!(panic.downcast_ref::<&str>(), Some(&"no such state"));
+    }
+}

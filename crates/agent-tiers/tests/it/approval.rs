@@ -87,7 +87,7 @@ async fn a_read_call_never_shows_a_card_and_others_do() {
     }
 }
 
-// spec: TIER-07, ASK-03
+// spec: TIER-07
 #[tokio::test(start_paused = true)]
 async fn a_card_shows_the_preview_cleaned_and_the_tool_gets_the_arguments_verbatim() {
     const TEXT: &str = "a\u{1b}[2Kb\u{202e}c\u{7}";

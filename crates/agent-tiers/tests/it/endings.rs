@@ -53,6 +53,45 @@ async fn a_panic_is_an_error_of_its_call_with_the_transcript_closed() {
     );
 }
 
+/// The panic of a search that runs on the pool for blocking work, handed on as the tools do it.
+fn searches() -> FnTool {
+    FnTool::new(ToolSpec::new("searches", Tier::Read, "Searches."), |args, _| async move {
+        let work = move || assert!(args["text"] != "bad", "the matcher has no such state");
+        match tokio::task::spawn_blocking(work).await {
+            Ok(()) => Ok(ToolOutput::text("nothing found")),
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panic_in_a_blocking_search_is_an_error_of_its_call_with_the_transcript_closed() {
+    let lines = Lines::default();
+    let tools = [searches(), calls("cell", Tier::Read)];
+    let run = approving(tools).transcript(lines.clone()).build();
+    let view = full(&run);
+    let error = call_with(&view, "searches", json!({"text": "bad"})).await.expect_err("a panic");
+    assert_eq!((error.kind, &*error.code), (ErrorKind::Failed, "tool_panicked"));
+    assert!(error.message.contains("the matcher has no such state"), "{}", error.message);
+    let nested = json!({"tool": "searches", "args": {"text": "bad"}});
+    assert_eq!(code(call_with(&view, "cell", nested).await), "tool_panicked");
+    let output = call_with(&view, "searches", json!({"text": "good"})).await;
+    assert_eq!(output.expect("the pool goes on").joined_text(), "nothing found");
+    assert_eq!((run.panics(), run.live_calls().len()), (2, 0));
+    run.flush().await.expect("written");
+    let expected = [
+        "started call_1",
+        "finished call_1",
+        "started call_2",
+        "started call_3",
+        "finished call_3",
+        "finished call_2",
+        "started call_4",
+        "finished call_4",
+    ];
+    assert_eq!(lines.outline(), expected);
+}
+
 struct Faulty;
 
 impl Gate for Faulty {
