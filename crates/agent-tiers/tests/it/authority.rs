@@ -8,7 +8,9 @@ use agent_tool_core::{
 };
 use serde_json::json;
 
-use crate::support::{FnTool, approving, call, call_with, calls, code, full, says};
+use crate::support::{
+    FnTool, approving, asking, call, call_with, calls, code, full, in_time, person, registry, says,
+};
 
 fn three() -> Run {
     approving([
@@ -64,13 +66,20 @@ async fn a_runs_ceiling_holds_for_every_view() {
     assert_eq!(names(&view), ["change"]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_parent_lends_no_more_than_it_has() {
-    let run = three();
+    let (port, mut cards) = person();
+    let tools = [says("look", Tier::Read), says("change", Tier::Write), calls("ask", Tier::Read)];
+    let run = Run::builder(registry(tools)).approval(asking(&port)).build();
     let view = full(&run);
     let link = Caller::new(CallId::new("call_0"), "reader");
     let reader = view.root().child(link, CallId::new("reader"), Tier::Read);
-    assert_eq!(code(reader.call(ToolCall::new("change", json!({}))).await), "unknown_tool");
+    let change = ToolCall::new("change", json!({}));
+    let nested = ToolCall::new("ask", json!({"tool": "change", "args": {}}));
+    for call in [change, nested] {
+        assert_eq!(code(in_time(reader.call(call)).await), "unknown_tool");
+    }
+    assert!(cards.try_recv().is_err(), "nobody is asked about what does not exist");
     reader.call(ToolCall::new("look", json!({}))).await.expect("read");
 }
 

@@ -7,7 +7,8 @@ use std::{
 
 use agent_tiers::{Surface, View};
 use agent_tool_core::{
-    BoxFuture, Context, Dispatch, Limits, Tier, ToolCall, ToolError, ToolOutput, ToolSpec,
+    BoxFuture, CallId, Caller, Context, Dispatch, Limits, Tier, ToolCall, ToolError, ToolOutput,
+    ToolSpec,
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,8 @@ enum Via {
     Own,
     /// Its own, narrowed at once.
     Narrowed(Limits),
+    /// Its own, for a worker whose surroundings have this ceiling.
+    Child(Tier),
     /// That of an earlier worker, with surroundings that claim every authority.
     Worker(usize),
     /// That of an earlier worker, on its own behalf.
@@ -58,6 +61,7 @@ fn via() -> impl Strategy<Value = Via> {
     prop_oneof![
         4 => Just(Via::Own),
         2 => limits().prop_map(Via::Narrowed),
+        2 => tier().prop_map(Via::Child),
         3 => (0..4_usize).prop_map(Via::Worker),
         2 => (0..4_usize).prop_map(Via::Borrowed),
     ]
@@ -121,8 +125,17 @@ impl World {
             self.workers.lock().expect("not poisoned").push(worker);
         }
         let nobody = Context::detached();
+        let child = |ceiling| {
+            let link = Caller::new(cx.call_id().clone(), "worker");
+            cx.child(link, CallId::new("worker"), ceiling)
+        };
+        let worker;
         let (dispatch, parent) = match step.via {
             Via::Own => (Arc::clone(cx.dispatch()), cx),
+            Via::Child(ceiling) => {
+                worker = child(ceiling);
+                (Arc::clone(cx.dispatch()), &worker)
+            }
             Via::Narrowed(limits) => (cx.dispatch().narrow(limits), cx),
             Via::Worker(number) | Via::Borrowed(number) => {
                 let worker = self.workers.lock().expect("not poisoned").get(number).cloned();
@@ -179,6 +192,7 @@ impl Model {
             }
             let (authority, parent, chain) = match &step.via {
                 Via::Own => (own.clone(), own.ceiling, chain),
+                Via::Child(ceiling) => (own.clone(), own.ceiling.min(*ceiling), chain),
                 Via::Narrowed(limits) => {
                     (own.narrowed(self.surface.cap(), limits), own.ceiling, chain)
                 }

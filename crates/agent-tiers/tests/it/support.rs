@@ -160,8 +160,12 @@ pub(crate) fn person() -> (Arc<Port>, mpsc::UnboundedReceiver<Shown>) {
 
 /// The next card. Tests with cards run on a paused clock: one that never comes fails at once.
 pub(crate) async fn card(cards: &mut mpsc::UnboundedReceiver<Shown>) -> Shown {
-    let card = tokio::time::timeout(Duration::from_secs(60), cards.recv()).await;
-    card.expect("a card comes").expect("a card")
+    in_time(cards.recv()).await.expect("a card")
+}
+
+/// What a future gives, on a paused clock: one that never does fails at once.
+pub(crate) async fn in_time<F: Future>(future: F) -> F::Output {
+    tokio::time::timeout(Duration::from_secs(60), future).await.expect("an answer comes")
 }
 
 impl Port {
