@@ -12,7 +12,7 @@ use std::{
 };
 
 use agent_tool_core::{
-    BoxFuture, Context, ErrorKind, Limits, Tier, Tool, ToolCall, ToolError, ToolResult, ToolSpec,
+    BoxFuture, Context, Limits, Tier, Tool, ToolCall, ToolError, ToolResult, ToolSpec,
 };
 use serde_json::{Value, json};
 use tracing::{
@@ -31,7 +31,7 @@ impl Tool for Fails {
     }
 
     fn call<'a>(&'a self, _args: Value, _cx: &'a Context) -> BoxFuture<'a, ToolResult> {
-        Box::pin(async { Err(ToolError::new(ErrorKind::Failed, "broken", "a secret result")) })
+        Box::pin(async { Err(ToolError::invalid_args("a secret result")) })
     }
 }
 
@@ -92,7 +92,7 @@ async fn a_span_names_the_call_and_tells_nothing_of_its_contents() {
             "gen_ai.operation.name=\"execute_tool\"",
             "gen_ai.tool.name=fails",
             "gen_ai.tool.call.id=call_1",
-            "error.type=\"broken\"",
+            "error.type=\"invalid_args\"",
         ]
     );
 }

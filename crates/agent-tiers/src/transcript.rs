@@ -271,13 +271,24 @@ impl Desk {
     }
 }
 
+/// What every line begins with.
+#[derive(Serialize)]
+struct Head {
+    v: u32,
+    seq: u64,
+    at: u64,
+}
+
 impl State {
     fn line(&mut self, seq: u64, at: u64, body: &[u8]) {
-        // The body is an object that is never empty: its type comes first.
-        let fields = body.strip_prefix(b"{").unwrap_or(body);
-        let version = TRANSCRIPT_VERSION;
-        let _ = write!(self.lines, "{{\"v\":{version},\"seq\":{seq},\"at\":{at},");
-        self.lines.extend_from_slice(fields);
+        let head = Head { v: TRANSCRIPT_VERSION, seq, at };
+        // Numbers alone in a vector: nothing in it can fail.
+        let _ = serde_json::to_writer(&mut self.lines, &head);
+        // The body is an object too, and never empty: its type comes first.
+        if let Some(end) = self.lines.last_mut() {
+            *end = b',';
+        }
+        self.lines.extend_from_slice(body.strip_prefix(b"{").unwrap_or(body));
         self.lines.push(b'\n');
     }
 
