@@ -9,7 +9,7 @@ use agent_edits::Plan;
 use agent_tool_core::{
     Content, Context, Event, FileChange, Preview, PreviewKind, ToolError, ToolOutput, clip,
 };
-use agent_workspace::{FileContent, MAX_SEARCH_BYTES, SkipReason, WorkspacePath};
+use agent_workspace::{FileContent, SkipReason, WorkspacePath};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ use crate::{
     failures::{of_edits, of_pattern, of_rewrite},
     grep::{DEFAULT_RESULTS, GrepArgs},
     ordered::in_order,
-    scan::Scratch,
+    scan::{Scratch, Unparsed},
     staging::{Accept, Staging, files},
     stop::Stop,
 };
@@ -30,6 +30,9 @@ const DIFF_CHARS: usize = 12_000;
 
 /// How many lines stand around a change in a diff.
 const DIFF_CONTEXT: usize = 2;
+
+/// How many files and places a remark names; all of them are counted.
+const NAMED: usize = 50;
 
 /// The arguments of `ast_edit`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -79,12 +82,13 @@ impl Structure {
         let scope = self.scope(args.path.as_deref(), args.language.as_deref(), stop)?;
         let pattern = Pattern::compile(&scope.grammar, &args.pattern).map_err(of_pattern)?;
         let rewrite = Rewrite::compile(&Arc::new(pattern), &args.rewrite).map_err(of_rewrite)?;
+        self.trees.begin_search();
         let edited = in_order(
             scope.files.len(),
             usize::MAX,
             stop.flag(),
             || Scratch::new(&scope.grammar),
-            |_, index| (self.edit_file(&rewrite, &scope.files[index]), 0),
+            |scratch, index| (self.edit_file(&rewrite, &scope.files[index], scratch), 0),
         );
         stop.check()?;
         let mut staged = Staged::new(Plan::new(&self.workspace));
@@ -98,32 +102,26 @@ impl Structure {
         Ok(staged.output(&id))
     }
 
-    fn edit_file(&self, rewrite: &Rewrite, file: &WorkspacePath) -> Edited {
-        let content = match self.workspace.read_up_to(file, MAX_SEARCH_BYTES) {
-            Ok(content) => content,
-            Err(error) => return Edited::Skipped(SkipReason::of_error(&error)),
-        };
-        let pattern = rewrite.pattern();
-        if !pattern.may_match(&content.bytes) {
-            return Edited::Nothing;
-        }
-        if let Some(reason) = SkipReason::of_bytes(&content.bytes) {
-            return Edited::Skipped(reason);
-        }
-        let Some(tree) = pattern.grammar().parser().parse(content.bytes.as_slice(), None) else {
-            return Edited::Skipped(SkipReason::Unreadable);
-        };
-        match rewrite.apply(&content.bytes, &tree) {
-            Err(error) => {
+    fn edit_file(&self, rewrite: &Rewrite, file: &WorkspacePath, scratch: &mut Scratch) -> Edited {
+        let rewritten = self.parsed(rewrite.pattern(), file, scratch, |file| {
+            let rewritten = rewrite.apply(file.source, file.tree)?;
+            Ok((FileContent::new(file.source.to_vec(), *file.identity), rewritten))
+        });
+        match rewritten {
+            Err(Unparsed::WithoutLiterals) => Edited::Nothing,
+            Err(Unparsed::Skipped(reason)) => Edited::Skipped(reason),
+            Ok(Err(error)) => {
                 let mut error = of_rewrite(error);
                 let shown = self.workspace.show(file);
                 error.message = format!("{shown}: {}; nothing was staged", error.message);
                 Edited::Refused(error)
             }
-            Ok(rewritten) if rewritten.replacements == 0 && rewritten.skipped.is_empty() => {
+            Ok(Ok((_, rewritten)))
+                if rewritten.replacements == 0 && rewritten.skipped.is_empty() =>
+            {
                 Edited::Nothing
             }
-            Ok(rewritten) => Edited::Changed(content, Box::new(rewritten)),
+            Ok(Ok((content, rewritten))) => Edited::Changed(content, Box::new(rewritten)),
         }
     }
 
@@ -140,7 +138,7 @@ impl Structure {
             language: args.language.clone(),
             max_results: Some(DEFAULT_RESULTS),
         };
-        let seen = self.grep(&search, stop)?;
+        let seen = self.grep_until(&search, stop)?;
         let text = format!(
             "nothing to replace, so nothing is staged.{}\n{}",
             staged.remarks(),
@@ -300,7 +298,7 @@ impl Staged {
                 remarks,
                 "\n{} left as they are: {}",
                 counted(self.left.len(), "match"),
-                self.left.join(", ")
+                named(&self.left)
             );
         }
         if self.given_up > 0 {
@@ -311,17 +309,14 @@ impl Staged {
             );
         }
         if !self.skipped.is_empty() {
-            let named: Vec<_> = self
-                .skipped
-                .iter()
-                .take(DEFAULT_RESULTS)
-                .map(|(file, reason)| format!("{file} ({})", reason.words()))
-                .collect();
+            let skipped = self.skipped.iter();
+            let skipped: Vec<_> =
+                skipped.map(|(file, reason)| format!("{file} ({})", reason.words())).collect();
             let _ = write!(
                 remarks,
                 "\n{} skipped: {}",
                 counted(self.skipped.len(), "file"),
-                named.join(", ")
+                named(&skipped)
             );
         }
         remarks
@@ -383,6 +378,15 @@ fn diff(plan: &Plan) -> String {
         );
     }
     text
+}
+
+/// The first of many names, and how many more there are.
+fn named(names: &[String]) -> String {
+    let shown = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMED) {
+        0 => shown,
+        more => format!("{shown}, … {more} more"),
+    }
 }
 
 fn counted(count: usize, unit: &str) -> String {

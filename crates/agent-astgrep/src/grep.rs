@@ -1,17 +1,18 @@
 //! Search: the library behind `ast_grep`.
 
-use std::{collections::BTreeMap, fmt::Write as _, ops::Range};
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use agent_tool_core::{ToolError, clip};
-use agent_workspace::SkipReason;
+use agent_workspace::{SkipReason, WorkspacePath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Capture, Match, Pattern, Structure, VariableKind,
+    Pattern, Structure,
     failures::of_pattern,
+    found::GrepMatch,
     ordered::in_order,
-    scan::{Found, Look, Scratch},
+    scan::{Look, Scratch},
     stop::Stop,
 };
 
@@ -21,14 +22,14 @@ pub const DEFAULT_RESULTS: usize = 50;
 /// The most matches that a call can ask for.
 pub const MAX_RESULTS: usize = 1_000;
 
-/// How many characters of a match, and of a capture, a result has.
-const TEXT_CHARS: usize = 2_000;
-
 /// How many characters of a match's first line the model reads.
 const LINE_CHARS: usize = 200;
 
 /// How many skipped files a result names; all of them are counted.
 const NAMED_SKIPPED: usize = 50;
+
+/// How many files without a match are asked for the likely cause.
+const FILES_ASKED: usize = 20;
 
 /// The arguments of `ast_grep`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -74,36 +75,23 @@ pub struct GrepOutcome {
     pub skipped: Vec<GrepSkipped>,
     /// How many were left out.
     pub skipped_total: usize,
+    /// Where nothing was found: the likely cause, as one file shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<GrepHint>,
+    #[serde(skip)]
+    reasons: BTreeMap<SkipReason, usize>,
 }
 
-/// One match.
+/// The likely cause of finding nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct GrepMatch {
-    /// The file, as the workspace shows it.
+pub struct GrepHint {
+    /// The file that shows it.
     pub file: String,
-    /// Where it begins: the line, from 1.
+    /// The line there, from 1.
     pub line: usize,
-    /// The column in characters, from 1.
-    pub column: usize,
-    /// Where it ends: the line.
-    pub end_line: usize,
-    /// The column behind its last character.
-    pub end_column: usize,
-    /// The text, clipped.
-    pub text: String,
-    /// What the metavariables stand for: a text, or a list of texts for a run.
-    pub captures: BTreeMap<String, CaptureText>,
-}
-
-/// The text of a capture.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub enum CaptureText {
-    /// One node.
-    One(String),
-    /// A run of nodes.
-    Many(Vec<String>),
+    /// The cause, and what to try.
+    pub message: String,
 }
 
 /// A file that was left out.
@@ -116,15 +104,38 @@ pub struct GrepSkipped {
     pub reason: SkipReason,
 }
 
-impl Structure {
-    /// Searches; blocks.
-    pub(crate) fn grep(&self, args: &GrepArgs, stop: &Stop) -> Result<GrepOutcome, ToolError> {
-        let limit = args.max_results.unwrap_or(DEFAULT_RESULTS);
-        if !(1..=MAX_RESULTS).contains(&limit) {
-            let message =
-                format!("ast_grep: `max_results` came as {limit} but takes 1 to {MAX_RESULTS}");
-            return Err(ToolError::invalid_args(message));
+impl GrepArgs {
+    /// What a model may ask for: a result has to fit into a conversation.
+    pub(crate) fn check(&self) -> Result<(), ToolError> {
+        match self.max_results {
+            Some(limit) if !(1..=MAX_RESULTS).contains(&limit) => {
+                let message =
+                    format!("ast_grep: `max_results` came as {limit} but takes 1 to {MAX_RESULTS}");
+                Err(ToolError::invalid_args(message))
+            }
+            _ => Ok(()),
         }
+    }
+}
+
+impl Structure {
+    /// Searches, on all cores, and blocks until it is done. Where a model is limited to
+    /// [`MAX_RESULTS`], a program may ask for all matches.
+    ///
+    /// # Errors
+    /// `unparsable_pattern` and the other codes of a pattern, `unknown_language`, `no_language`,
+    /// `ambiguous_language`, and those of a path outside the workspace or missing.
+    pub fn grep(&self, args: &GrepArgs) -> Result<GrepOutcome, ToolError> {
+        self.grep_until(args, &Stop::default())
+    }
+
+    /// The same, ending soon after `stop`.
+    pub(crate) fn grep_until(
+        &self,
+        args: &GrepArgs,
+        stop: &Stop,
+    ) -> Result<GrepOutcome, ToolError> {
+        let limit = args.max_results.unwrap_or(DEFAULT_RESULTS);
         let scope = self.scope(args.path.as_deref(), args.language.as_deref(), stop)?;
         let pattern = Pattern::compile(&scope.grammar, &args.pattern).map_err(of_pattern)?;
         self.trees.begin_search();
@@ -134,56 +145,82 @@ impl Structure {
             stop.flag(),
             || Scratch::new(&scope.grammar),
             |scratch, index| {
-                let look = self.look(&pattern, &scope.files[index], limit + 1, scratch);
-                let weight =
-                    if let Look::Searched(found) = &look { found.matches.len() } else { 0 };
+                let look = self.look(&pattern, &scope.files[index], limit, scratch);
+                let weight = if let Look::Searched(found) = &look { found.count } else { 0 };
                 (look, weight)
             },
         );
         stop.check()?;
-        let mut outcome = GrepOutcome {
-            language: scope.grammar.id().to_owned(),
-            context: pattern.context().to_string(),
-            matches: Vec::new(),
-            shown: 0,
-            total: None,
-            more: false,
-            searched: looks.items.len(),
-            parsed: 0,
-            syntax_errors: 0,
-            given_up: 0,
-            skipped: Vec::new(),
-            skipped_total: 0,
-        };
-        let mut total = 0;
+        let mut outcome = GrepOutcome::new(&pattern);
+        outcome.searched = looks.items.len();
         for skipped in &scope.skipped {
             outcome.skip(self.workspace.show(&skipped.path), skipped.reason);
         }
+        let mut total = 0;
+        let mut parsed = Vec::new();
         for (file, look) in scope.files.iter().zip(looks.items) {
             match look {
                 Look::WithoutLiterals => {}
                 Look::Skipped(reason) => outcome.skip(self.workspace.show(file), reason),
                 Look::Searched(found) => {
-                    outcome.parsed += 1;
+                    parsed.push(file);
                     outcome.syntax_errors += usize::from(found.has_error);
                     outcome.given_up += usize::from(found.budget_exceeded);
-                    total += found.matches.len();
+                    total += found.count;
                     let room = limit - outcome.matches.len();
-                    let file = self.workspace.show(file);
-                    outcome.matches.extend(described(&file, &pattern, &found, room));
+                    outcome.matches.extend(found.matches.into_iter().take(room));
                 }
             }
         }
+        outcome.parsed = parsed.len();
         outcome.shown = outcome.matches.len();
         outcome.more = total > outcome.shown;
         outcome.total = looks.complete.then_some(total);
+        if total == 0 {
+            outcome.hint = self.hint(&pattern, &parsed);
+        }
         Ok(outcome)
+    }
+
+    /// Why nothing was found, as the first of these files show that shows it.
+    fn hint(&self, pattern: &Pattern, files: &[&WorkspacePath]) -> Option<GrepHint> {
+        let mut scratch = Scratch::new(pattern.grammar());
+        files.iter().take(FILES_ASKED).find_map(|file| {
+            let hint = self
+                .parsed(pattern, file, &mut scratch, |file| pattern.hint(file.tree, file.source));
+            let hint = hint.ok()??;
+            Some(GrepHint {
+                file: self.workspace.show(file),
+                line: hint.line,
+                message: hint.message,
+            })
+        })
     }
 }
 
 impl GrepOutcome {
+    fn new(pattern: &Pattern) -> Self {
+        Self {
+            language: pattern.grammar().id().to_owned(),
+            context: pattern.context().to_string(),
+            matches: Vec::new(),
+            shown: 0,
+            total: None,
+            more: false,
+            searched: 0,
+            parsed: 0,
+            syntax_errors: 0,
+            given_up: 0,
+            skipped: Vec::new(),
+            skipped_total: 0,
+            hint: None,
+            reasons: BTreeMap::new(),
+        }
+    }
+
     fn skip(&mut self, file: String, reason: SkipReason) {
         self.skipped_total += 1;
+        *self.reasons.entry(reason).or_default() += 1;
         if self.skipped.len() < NAMED_SKIPPED {
             self.skipped.push(GrepSkipped { file, reason });
         }
@@ -243,12 +280,9 @@ impl GrepOutcome {
             );
         }
         if self.skipped_total > 0 {
-            let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
-            for skipped in &self.skipped {
-                *reasons.entry(skipped.reason.words()).or_default() += 1;
-            }
+            let reasons = self.reasons.iter();
             let reasons: Vec<_> =
-                reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+                reasons.map(|(reason, count)| format!("{count} {}", reason.words())).collect();
             let _ = write!(seen, ", {} skipped ({})", self.skipped_total, reasons.join(", "));
         }
         if self.shown == 0 && self.searched > 0 {
@@ -258,6 +292,9 @@ impl GrepOutcome {
     }
 
     fn likely_cause(&self, pattern: &str) -> String {
+        if let Some(GrepHint { file, line, message }) = &self.hint {
+            return format!("Likely cause, at {file}:{line}: {message}.");
+        }
         if self.parsed == 0 {
             return "No file holds all the words of the pattern as it spells them; look at spelling \
                     and quotes, or put $X where a word may differ."
@@ -273,79 +310,5 @@ impl GrepOutcome {
         }
         cause.push('.');
         cause
-    }
-}
-
-fn described<'a>(
-    file: &'a str,
-    pattern: &'a Pattern,
-    found: &'a Found,
-    room: usize,
-) -> impl Iterator<Item = GrepMatch> + 'a {
-    let lines = Lines::of(&found.source);
-    found
-        .matches
-        .iter()
-        .take(room)
-        .map(move |matched| describe(file, pattern, found, &lines, matched))
-}
-
-fn describe(
-    file: &str,
-    pattern: &Pattern,
-    found: &Found,
-    lines: &Lines<'_>,
-    matched: &Match,
-) -> GrepMatch {
-    let text = |range: &Range<usize>| {
-        let text = String::from_utf8_lossy(&found.source[range.clone()]);
-        clip(&text, TEXT_CHARS).text
-    };
-    let captures = pattern.variables().iter().zip(&matched.captures);
-    let captures = captures.map(|(variable, capture)| {
-        let captured = match capture {
-            Capture::One(range) => CaptureText::One(text(range)),
-            Capture::Many { nodes, .. } => CaptureText::Many(nodes.iter().map(text).collect()),
-        };
-        debug_assert_eq!(
-            variable.kind == VariableKind::Many,
-            matches!(captured, CaptureText::Many(_))
-        );
-        (variable.name.clone(), captured)
-    });
-    let (line, column) = lines.position(matched.range.start);
-    let (end_line, end_column) = lines.position(matched.range.end);
-    GrepMatch {
-        file: file.to_owned(),
-        line,
-        column,
-        end_line,
-        end_column,
-        text: text(&matched.range),
-        captures: captures.collect(),
-    }
-}
-
-/// Where the lines of a source begin.
-struct Lines<'a> {
-    source: &'a [u8],
-    starts: Vec<usize>,
-}
-
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
-
-impl<'a> Lines<'a> {
-    fn of(source: &'a [u8]) -> Self {
-        // A byte-order mark is no column.
-        let first = if source.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
-        let ends = memchr::memchr_iter(b'\n', source).map(|end| end + 1);
-        Self { source, starts: std::iter::once(first).chain(ends).collect() }
-    }
-
-    /// Line and column of an offset, from 1, the column in characters.
-    fn position(&self, offset: usize) -> (usize, usize) {
-        let line = self.starts.partition_point(|start| *start <= offset).max(1);
-        let before = self.source.get(self.starts[line - 1]..offset).unwrap_or_default();
-        (line, String::from_utf8_lossy(before).chars().count() + 1)
     }
 }

@@ -3,6 +3,7 @@
 mod edit;
 mod error;
 mod failures;
+mod found;
 mod grep;
 mod hints;
 mod ladder;
@@ -24,14 +25,13 @@ mod trees;
 
 pub use edit::{Action, EditArgs, ResolveArgs};
 pub use error::{ContextFailure, ErrorKind, PatternError, RewriteError};
-pub use grep::{
-    CaptureText, DEFAULT_RESULTS, GrepArgs, GrepMatch, GrepOutcome, GrepSkipped, MAX_RESULTS,
-};
+pub use found::{CaptureText, GrepMatch};
+pub use grep::{DEFAULT_RESULTS, GrepArgs, GrepHint, GrepOutcome, GrepSkipped, MAX_RESULTS};
 pub use hints::{Hint, HintKind};
 pub use literals::{Literal, Literals};
 pub use matcher::MAX_STEPS;
 pub use metavar::{Variable, VariableKind};
-pub use pattern::{Capture, MAX_PATTERN_BYTES, Match, Matches, Pattern};
+pub use pattern::{Capture, MAX_PATTERN_BYTES, MAX_PATTERN_DEPTH, Match, Matches, Pattern};
 pub use rewrite::{Edit, Rewrite, Rewritten, SkipReason, Skipped};
 pub use staging::{MAX_STAGED, MAX_STAGED_BYTES};
 pub use structure::Structure;

@@ -18,6 +18,9 @@ use crate::symbols::{LEADING, OPAQUE, Symbols};
 /// The longest pattern, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 8 * 1024;
 
+/// The most nodes that may be inside of one another in a pattern. Compiling and matching go as deep.
+pub const MAX_PATTERN_DEPTH: usize = 256;
+
 /// A fragment of code with metavariables, compiled for one grammar.
 ///
 /// It is `Send` and `Sync` and holds no state of a search, so threads share it.
@@ -95,6 +98,12 @@ impl Pattern {
         refuse_unsearchable(&fragment)?;
         let symbols = Symbols::new(grammar);
         let scaffold = ladder::accept(grammar, &symbols, &fragment)?;
+        if depth(&scaffold.tree) > MAX_PATTERN_DEPTH {
+            return Err(PatternError::invalid(format!(
+                "the pattern is nested more than {MAX_PATTERN_DEPTH} nodes deep; replace what is \
+                 inside by metavariables"
+            )));
+        }
         let (variables, numbers) = number_variables(&scaffold)?;
         let elements = build(grammar, &symbols, &scaffold, &numbers);
         if elements
@@ -179,6 +188,22 @@ impl Pattern {
     #[must_use]
     pub fn find_by_full_visit(&self, tree: &Tree, source: &[u8], limit: usize) -> Matches {
         search::find(self, tree, source, limit, search::Reach::EveryNode)
+    }
+}
+
+fn depth(tree: &Tree) -> usize {
+    let mut cursor = tree.walk();
+    let mut deepest = 0;
+    loop {
+        deepest = deepest.max(cursor.depth() as usize);
+        if cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return deepest;
+            }
+        }
     }
 }
 

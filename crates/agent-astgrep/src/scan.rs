@@ -7,7 +7,8 @@ use agent_workspace::{FileIdentity, MAX_SEARCH_BYTES, SkipReason, WorkspacePath}
 use tree_sitter::{Parser, Tree};
 
 use crate::{
-    Match, Pattern, Structure,
+    Pattern, Structure,
+    found::{GrepMatch, describe},
     trees::{Parsed, TreeKey},
 };
 
@@ -25,11 +26,30 @@ pub(crate) enum Look {
 /// The matches in one file.
 #[derive(Debug)]
 pub(crate) struct Found {
-    pub source: Arc<[u8]>,
-    pub matches: Vec<Match>,
+    /// The first of them, in words: where all are kept as offsets, so are all sources.
+    pub matches: Vec<GrepMatch>,
+    /// How many there are, counted up to one more than the limit.
+    pub count: usize,
     /// Whether the file has a syntax error somewhere, near which nothing can match.
     pub has_error: bool,
     pub budget_exceeded: bool,
+}
+
+/// A file with its tree, as it was when it had this identity.
+#[derive(Clone, Copy)]
+pub(crate) struct Parse<'a> {
+    pub source: &'a [u8],
+    pub tree: &'a Tree,
+    pub identity: &'a FileIdentity,
+}
+
+/// Why a file was not parsed.
+#[derive(Debug)]
+pub(crate) enum Unparsed {
+    /// A word of the pattern is not in it.
+    WithoutLiterals,
+    /// It was left out.
+    Skipped(SkipReason),
 }
 
 /// What one thread keeps between files.
@@ -45,7 +65,7 @@ impl Scratch {
 }
 
 impl Structure {
-    /// Searches one file for at most `limit` matches.
+    /// Searches one file, for at most `limit` matches and one more.
     pub(crate) fn look(
         &self,
         pattern: &Pattern,
@@ -53,56 +73,68 @@ impl Structure {
         limit: usize,
         scratch: &mut Scratch,
     ) -> Look {
-        let key = TreeKey { path: file.clone(), grammar: pattern.grammar().id().to_owned() };
-        if let Some(parsed) = self.kept(&key) {
-            if !pattern.may_match(&parsed.source) {
-                return Look::WithoutLiterals;
+        let found = self.parsed(pattern, file, scratch, |Parse { source, tree, .. }| {
+            let found = pattern.find(tree, source, limit.saturating_add(1));
+            let shown = self.workspace.show(file);
+            Found {
+                matches: describe(&shown, pattern, source, &found.matches, limit),
+                count: found.matches.len(),
+                has_error: tree.root_node().has_error(),
+                budget_exceeded: found.budget_exceeded,
             }
-            return Look::Searched(find(pattern, parsed.source, &parsed.tree, limit));
+        });
+        match found {
+            Ok(found) => Look::Searched(found),
+            Err(Unparsed::WithoutLiterals) => Look::WithoutLiterals,
+            Err(Unparsed::Skipped(reason)) => Look::Skipped(reason),
+        }
+    }
+
+    /// Gives a file and its tree to `with`, parsing it only where it holds all words of the pattern
+    /// and no tree of this very file is kept.
+    pub(crate) fn parsed<T>(
+        &self,
+        pattern: &Pattern,
+        file: &WorkspacePath,
+        scratch: &mut Scratch,
+        with: impl FnOnce(Parse<'_>) -> T,
+    ) -> Result<T, Unparsed> {
+        let key = TreeKey { path: file.clone(), grammar: pattern.grammar().id().to_owned() };
+        if let Some((Parsed { source, tree }, identity)) = self.kept(&key) {
+            if !pattern.may_match(&source) {
+                return Err(Unparsed::WithoutLiterals);
+            }
+            return Ok(with(Parse { source: &source, tree: &tree, identity: &identity }));
         }
         let Scratch { parser, buffer } = scratch;
-        let identity = match self.workspace.read_into(file, MAX_SEARCH_BYTES, buffer) {
-            Ok(identity) => identity,
-            Err(error) => return Look::Skipped(SkipReason::of_error(&error)),
-        };
-        if !pattern.may_match(buffer) {
-            return Look::WithoutLiterals;
-        }
+        let identity = self
+            .workspace
+            .read_into(file, MAX_SEARCH_BYTES, buffer)
+            .map_err(|error| Unparsed::Skipped(SkipReason::of_error(&error)))?;
+        // First: in another encoding the words are there and not found.
         if let Some(reason) = SkipReason::of_bytes(buffer) {
-            return Look::Skipped(reason);
+            return Err(Unparsed::Skipped(reason));
+        }
+        if !pattern.may_match(buffer) {
+            return Err(Unparsed::WithoutLiterals);
         }
         // Without a language, a time limit or a flag, which this parser all has or has not,
         // parsing does not fail.
-        let Some(tree) = parser.parse(buffer.as_slice(), None) else {
-            return Look::Skipped(SkipReason::Unreadable);
-        };
-        let source: Arc<[u8]> = buffer.as_slice().into();
-        self.keep(key, identity, &source, &tree);
-        Look::Searched(find(pattern, source, &tree, limit))
+        let tree = parser
+            .parse(buffer.as_slice(), None)
+            .ok_or(Unparsed::Skipped(SkipReason::Unreadable))?;
+        if !self.trees.is_off() {
+            let source: Arc<[u8]> = buffer.as_slice().into();
+            self.trees.keep(key, identity, Parsed { source, tree: tree.clone() });
+        }
+        Ok(with(Parse { source: buffer, tree: &tree, identity: &identity }))
     }
 
-    fn kept(&self, key: &TreeKey) -> Option<Parsed> {
+    fn kept(&self, key: &TreeKey) -> Option<(Parsed, FileIdentity)> {
         if self.trees.is_off() || !self.trees.holds(key) {
             return None;
         }
         let identity = self.workspace.identity(&key.path).ok()?;
-        self.trees.get(key, &identity)
-    }
-
-    fn keep(&self, key: TreeKey, identity: FileIdentity, source: &Arc<[u8]>, tree: &Tree) {
-        if !self.trees.is_off() {
-            let parsed = Parsed { source: Arc::clone(source), tree: tree.clone() };
-            self.trees.keep(key, identity, parsed);
-        }
-    }
-}
-
-fn find(pattern: &Pattern, source: Arc<[u8]>, tree: &Tree, limit: usize) -> Found {
-    let found = pattern.find(tree, &source, limit);
-    Found {
-        has_error: tree.root_node().has_error(),
-        budget_exceeded: found.budget_exceeded,
-        matches: found.matches,
-        source,
+        Some((self.trees.get(key, &identity)?, identity))
     }
 }

@@ -44,13 +44,7 @@ pub(crate) enum Accept {
 impl Staging {
     /// Stages a plan and says its id. The oldest proposals make room.
     pub(crate) fn stage(&mut self, plan: Plan) -> Result<String, ToolError> {
-        let bytes: usize = plan
-            .entries()
-            .iter()
-            .map(|entry| {
-                entry.before().map_or(0, <[u8]>::len) + entry.after().map_or(0, <[u8]>::len)
-            })
-            .sum();
+        let bytes = weight(&plan);
         if bytes > MAX_STAGED_BYTES {
             let message = format!(
                 "the change holds {bytes} bytes of files and at most {MAX_STAGED_BYTES} can be staged; \
@@ -115,8 +109,10 @@ impl Staging {
     /// Takes back an accept that changed nothing and may be tried again.
     pub(crate) fn put_back(&mut self, id: &str, plan: Plan) {
         if let Ok(number) = number(id) {
+            let bytes = weight(&plan);
+            self.bytes += bytes;
             self.waiting.push_back(number);
-            self.edits.insert(number, State::Proposed { plan, bytes: 0 });
+            self.edits.insert(number, State::Proposed { plan, bytes });
         }
     }
 
@@ -126,6 +122,14 @@ impl Staging {
             self.bytes = self.bytes.saturating_sub(bytes);
         }
     }
+}
+
+/// How many bytes of files a plan holds.
+fn weight(plan: &Plan) -> usize {
+    let entries = plan.entries().iter();
+    entries
+        .map(|entry| entry.before().map_or(0, <[u8]>::len) + entry.after().map_or(0, <[u8]>::len))
+        .sum()
 }
 
 /// The files of a plan, as they are shown.

@@ -51,9 +51,10 @@ impl Tool for AstGrep {
     fn call<'a>(&'a self, args: Value, _cx: &'a Context) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let args: GrepArgs = parse_args(&self.spec, args)?;
+            args.check()?;
             let structure = self.structure.clone();
             blocking(move |stop| {
-                let outcome = structure.grep(&args, stop)?;
+                let outcome = structure.grep_until(&args, stop)?;
                 let data = serde_json::to_value(&outcome).unwrap_or_default();
                 Ok(ToolOutput::text(outcome.text(&args.pattern)).with_data(data))
             })

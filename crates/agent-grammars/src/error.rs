@@ -8,6 +8,8 @@ pub enum GrammarErrorKind {
     UnknownLanguage,
     /// A grammar was built for a version of tree-sitter that this one cannot run.
     IncompatibleGrammar,
+    /// A grammar could not be loaded from the local folder.
+    LoadFailed,
 }
 
 /// The error of this crate: a kind, and a message that says what to do next.
@@ -35,6 +37,11 @@ impl GrammarError {
         Self { kind: GrammarErrorKind::IncompatibleGrammar, message, ids: Vec::new() }
     }
 
+    #[cfg(feature = "language-pack")]
+    pub(crate) fn load_failed(message: String) -> Self {
+        Self { kind: GrammarErrorKind::LoadFailed, message, ids: Vec::new() }
+    }
+
     /// What went wrong.
     #[must_use]
     pub fn kind(&self) -> GrammarErrorKind {
@@ -47,6 +54,7 @@ impl GrammarError {
         match self.kind {
             GrammarErrorKind::UnknownLanguage => "unknown_language",
             GrammarErrorKind::IncompatibleGrammar => "incompatible_grammar",
+            GrammarErrorKind::LoadFailed => "grammar_load_failed",
         }
     }
 

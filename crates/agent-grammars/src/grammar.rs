@@ -106,6 +106,10 @@ impl Grammar {
         if self.profile.file_names.contains(&name) {
             return true;
         }
+        #[cfg(feature = "language-pack")]
+        if matches!(self.origin, Origin::Folder { .. }) {
+            return crate::pack::claims(&self.id, path);
+        }
         let Some(extension) = path.extension().and_then(|extension| extension.to_str()) else {
             return false;
         };

@@ -3,6 +3,8 @@
 mod error;
 mod grammar;
 mod languages;
+#[cfg(feature = "language-pack")]
+mod pack;
 mod profile;
 mod registry;
 

@@ -69,6 +69,14 @@ pub struct FileContent {
     pub identity: FileIdentity,
 }
 
+impl FileContent {
+    /// Bytes that were read from a file when it had this identity, for those who read with
+    /// [`Workspace::read_into`].
+    pub fn new(bytes: Vec<u8>, identity: FileIdentity) -> Self {
+        Self { bytes, identity }
+    }
+}
+
 impl FileIdentity {
     /// The identity of an opened handle.
     ///

@@ -40,19 +40,28 @@ impl Span {
 
 /// The first error of a tree, as its offset and what it is.
 pub(super) fn first_error(root: Node<'_>) -> Option<(usize, &'static str)> {
-    if !root.has_error() {
-        return None;
+    let mut first: Option<(usize, &'static str)> = None;
+    let mut stack = vec![root];
+    while let Some(node) = stack.pop() {
+        if !node.has_error() {
+            continue;
+        }
+        let mut cursor = node.walk();
+        let below = stack.len();
+        stack.extend(node.children(&mut cursor).filter(Node::has_error));
+        // The parser skipped from the start of an error on; an inner one is nearer to the cause.
+        let found = if node.is_missing() {
+            "something is missing here"
+        } else if node.is_error() && stack.len() == below {
+            "it cannot be read on from here"
+        } else {
+            continue;
+        };
+        if first.is_none_or(|(at, _)| node.start_byte() < at) {
+            first = Some((node.start_byte(), found));
+        }
     }
-    if root.is_missing() {
-        return Some((root.start_byte(), "something is missing here"));
-    }
-    let mut cursor = root.walk();
-    let inner = root.children(&mut cursor).filter_map(first_error).min();
-    if root.is_error() {
-        // The parser skipped to here; where an inner one is known it is nearer to the cause.
-        return inner.or(Some((root.start_byte(), "it cannot be read on from here")));
-    }
-    inner
+    first
 }
 
 /// Whether the placeholder at `range` stands in a string or a comment, as text of it.

@@ -2,16 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a trial that cannot be set up has failed")]
 
+mod answers;
 mod cases;
 mod differential;
-mod hints;
 mod ladder;
 
 use libtest_mimic::Arguments;
 
 fn main() {
     let arguments = Arguments::from_args();
-    let trials = [cases::trials(), differential::trials(), hints::trials(), ladder::trials()]
+    let trials = [cases::trials(), differential::trials(), answers::trials(), ladder::trials()]
         .into_iter()
         .flatten()
         .collect();

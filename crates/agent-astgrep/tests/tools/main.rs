@@ -1,5 +1,7 @@
 //! The tools over real folders: what a model is told, and what is written when.
 
+mod example;
+
 use std::{fs, os::unix::fs::MetadataExt, sync::Arc};
 
 use agent_astgrep::{MAX_STAGED, Structure, Trees};
@@ -365,4 +367,49 @@ fn every_spec_is_portable() {
     for tool in &Checkout::new(&[]).tools {
         assert_eq!(agent_testkit::spec_faults(tool.spec()), Vec::<String>::new());
     }
+}
+
+// spec: AST-06
+#[test]
+fn finding_nothing_says_the_likely_cause_and_where_it_shows() {
+    let checkout = Checkout::new(&[
+        ("a.py", "x = 1\n"),
+        ("b.py", "\nasync def f(a):\n    pass\n"),
+        ("c.py", "s = '\0'\n"),
+    ]);
+    let output =
+        checkout.call("ast_grep", json!({"pattern": "def f($A):\n    $$$B"})).expect("an output");
+    assert_eq!(
+        output.data["hint"],
+        json!({"file": "b.py", "line": 2, "message": output.data["hint"]["message"]})
+    );
+    assert!(output.joined_text().contains("Likely cause, at b.py:2: "), "{}", output.joined_text());
+    assert!(output.joined_text().contains("`async`"), "{}", output.joined_text());
+    assert!(output.joined_text().contains("1 skipped (1 binary)"), "{}", output.joined_text());
+}
+
+#[test]
+fn all_skipped_files_are_counted_by_reason_and_the_first_are_named() {
+    let names: Vec<_> = (0..60).map(|number| format!("{number}.py")).collect();
+    let mut files: Vec<_> = names.iter().map(|name| (name.as_str(), "f(1)\n\0")).collect();
+    files.push(("z.py", "f(1)\n"));
+    let output =
+        Checkout::new(&files).call("ast_grep", json!({"pattern": "f($A)"})).expect("an output");
+    assert_eq!(output.data["skipped"].as_array().map(Vec::len), Some(50));
+    assert_eq!(output.data["skipped_total"], 60);
+    assert!(output.joined_text().contains("60 skipped (60 binary)"), "{}", output.joined_text());
+}
+
+// spec: AST-10
+#[test]
+fn an_edit_uses_the_trees_of_a_search_and_sees_a_file_that_changed_since() {
+    let checkout = Checkout::new(&CALLS);
+    checkout.data("ast_grep", json!({"pattern": "f($A)"}));
+    let kept = checkout.trees.kept();
+    assert_eq!(kept.0, 4);
+    fs::write(checkout.folder.path().join("a.py"), "f(7)\n").expect("a file");
+    let data = checkout.data("ast_edit", json!({"pattern": "f($A)", "rewrite": "h($A)"}));
+    assert_eq!(data["replacements"], 3);
+    assert!(data["diff"].as_str().expect("a diff").contains("+h(7)\n"), "{}", data["diff"]);
+    assert_eq!(checkout.trees.kept().0, 4);
 }

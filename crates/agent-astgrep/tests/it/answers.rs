@@ -1,6 +1,8 @@
-//! Why nothing was found, and that a matcher that gave up says so.
+//! What is said beside the matches: why nothing was found, what was given up, what is refused.
 
-use agent_astgrep::{HintKind, Pattern};
+use std::sync::Arc;
+
+use agent_astgrep::{HintKind, Pattern, Rewrite, SkipReason};
 use agent_grammars::Grammars;
 use libtest_mimic::{Failed, Trial};
 
@@ -44,7 +46,14 @@ pub(crate) fn trials() -> Vec<Trial> {
         .into_iter()
         .enumerate()
         .map(|(number, row)| Trial::test(format!("hint::{number}::{}", row.1), move || check(row)));
-    hints.chain([Trial::test("budget::is_reported", budget_is_reported)]).collect()
+    hints
+        .chain([
+            Trial::test("budget::is_reported", budget_is_reported),
+            Trial::test("limits::a_deep_pattern_is_refused", deep_pattern_is_refused),
+            Trial::test("limits::other_encodings_are_searched", other_encodings_are_searched),
+            Trial::test("budget::a_long_list_is_cheap", a_long_list_is_cheap),
+        ])
+        .collect()
 }
 
 fn check((language, pattern, source, kind, line): Row) -> Result<(), Failed> {
@@ -55,6 +64,50 @@ fn check((language, pattern, source, kind, line): Row) -> Result<(), Failed> {
     let hint = pattern.hint(&tree, source.as_bytes());
     let found = hint.as_ref().map(|hint| (hint.kind, hint.line));
     assert_eq!(found, kind.map(|kind| (kind, line)), "{hint:?}");
+    Ok(())
+}
+
+fn deep_pattern_is_refused() -> Result<(), Failed> {
+    let grammar = Grammars::bundled().by_id("javascript").cloned()?;
+    let parentheses = format!("{}x{}", "(".repeat(3000), ")".repeat(3000));
+    let unclosed = "(".repeat(4000);
+    let sum = vec!["x"; 3000].join("+");
+    for (pattern, code) in [
+        (parentheses, "invalid_pattern"),
+        (unclosed, "unparsable_pattern"),
+        (sum, "invalid_pattern"),
+        ("x".repeat(9000), "invalid_pattern"),
+    ] {
+        let error = Pattern::compile(&grammar, &pattern).map(|_| ()).unwrap_err();
+        assert_eq!(error.code(), code, "{error}");
+    }
+    Ok(())
+}
+
+/// Bytes that are no UTF-8 are found, and never edited.
+fn other_encodings_are_searched() -> Result<(), Failed> {
+    let grammar = Grammars::bundled().by_id("python").cloned()?;
+    let pattern = Arc::new(Pattern::compile(&grammar, "f($X)")?);
+    let source = b"f('\xe9')\nf(1)\n";
+    let tree = grammar.parser().parse(source, None).unwrap();
+    assert_eq!(pattern.find(&tree, source, NO_LIMIT).matches.len(), 2);
+    let rewritten = Rewrite::compile(&pattern, "g($X)")?.apply(source, &tree)?;
+    assert_eq!(rewritten.bytes, b"f('\xe9')\ng(1)\n");
+    assert_eq!(rewritten.replacements, 1);
+    assert_eq!(rewritten.skipped[0].reason, SkipReason::NotUtf8);
+    Ok(())
+}
+
+/// A list of any length costs a few steps where one ellipsis takes most of it.
+fn a_long_list_is_cheap() -> Result<(), Failed> {
+    let grammar = Grammars::bundled().by_id("python").cloned()?;
+    let numbers: Vec<_> = (0..200_000).map(|number| number.to_string()).collect();
+    let source = format!("f({},)\n", numbers.join(", "));
+    let tree = grammar.parser().parse(&source, None).unwrap();
+    for pattern in ["f($$$A)", "f($$$A, 199999)", "f(0, $$$A)", "f($X, $$$A, $Y)"] {
+        let found = Pattern::compile(&grammar, pattern)?.find(&tree, source.as_bytes(), NO_LIMIT);
+        assert_eq!((found.matches.len(), found.budget_exceeded), (1, false), "{pattern}");
+    }
     Ok(())
 }
 
