@@ -4,7 +4,7 @@ use agent_tiers::{WATCH_BYTES, WATCH_LIMIT, WATCH_RECORDS, Watcher, What};
 use agent_tool_core::{Content, Context, Event, FileChange, Tier, ToolOutput, ToolSpec};
 use serde_json::json;
 
-use crate::support::{FnTool, approving, call, call_with, calls, full, outline, says};
+use crate::support::{FnTool, approving, call, call_with, calls, full, in_time, outline, says};
 
 fn talks() -> FnTool {
     FnTool::new(ToolSpec::new("talks", Tier::Read, "Talks."), |_, cx: Context| async move {
@@ -124,7 +124,7 @@ async fn a_watcher_that_stalls_is_told_how_much_it_missed() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_was_lost_last_is_told_at_the_end_of_the_run() {
     let run = approving([]).build();
     let mut watcher = run.watch_with(0);
@@ -133,12 +133,12 @@ async fn what_was_lost_last_is_told_at_the_end_of_the_run() {
     }
     assert!(watcher.try_next().is_none());
     drop(run);
-    let last = watcher.next().await.expect("a gap");
+    let last = in_time(watcher.next()).await.expect("a gap");
     assert_eq!((last.lost, &last.record.what), (0, &What::Gap { lost: 2, missed: 0 }));
-    assert!(watcher.next().await.is_none());
+    assert!(in_time(watcher.next()).await.is_none());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_watcher_waits_for_news_and_ends_with_the_run() {
     let run = approving([talks()]).build();
     let mut watcher = run.watch();
@@ -151,7 +151,7 @@ async fn a_watcher_waits_for_news_and_ends_with_the_run() {
     });
     call(&full(&run), "talks").await.expect("said");
     drop(run);
-    assert_eq!(reader.await.expect("no panic"), 17);
+    assert_eq!(in_time(reader).await.expect("no panic"), 17);
 }
 
 #[tokio::test]
