@@ -23,6 +23,7 @@ use crate::{
     args::Options,
     assemble::{Assembled, Wishes, assemble},
     config::Config,
+    signals,
     style::{FAINT, in_style},
 };
 
@@ -31,9 +32,6 @@ const QUIET: Duration = Duration::from_secs(1);
 
 /// A tool's error.
 const FAILED: u8 = 1;
-
-/// What a program ends with that was interrupted.
-const INTERRUPTED: u8 = 130;
 
 /// `tools`: what may be called on this surface.
 pub(crate) fn tools(options: &Options) -> Result<ExitCode> {
@@ -119,9 +117,9 @@ fn run(options: &Options, assembled: Assembled, calls: Vec<ToolCall>) -> Result<
         tokio::spawn(tell_progress(assembled.run.clone()));
         tokio::select! {
             code = make(options, &assembled, calls) => code,
-            _ = tokio::signal::ctrl_c() => {
+            why = signals::ended() => {
                 anstream::eprintln!("{}", in_style(FAINT, "interrupted"));
-                Ok(ExitCode::from(INTERRUPTED))
+                Ok(ExitCode::from(why.exit_code()))
             }
         }
     })

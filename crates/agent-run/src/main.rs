@@ -5,6 +5,7 @@ mod assemble;
 mod commands;
 mod config;
 mod serve;
+mod signals;
 mod state;
 mod style;
 mod terminal;
