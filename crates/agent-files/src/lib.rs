@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod apply_patch;
+mod artifacts;
 mod blocking;
 mod change;
 mod diff;
@@ -18,6 +19,7 @@ mod write;
 
 pub use crate::{
     apply_patch::ApplyPatchArgs,
+    artifacts::{ARTIFACT_SCHEME, MAX_ARTIFACT_NAME},
     blocking::Stop,
     change::Change,
     edit::EditArgs,

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails as a test does")]
 
+mod artifacts;
 mod cancel;
 mod cases;
 mod checkout;
