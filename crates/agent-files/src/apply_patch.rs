@@ -50,10 +50,11 @@ impl Files {
         let mut planning =
             Planning { files: self, stop, plan: Plan::new(&self.workspace), renames: Vec::new() };
         let mut failures = Vec::new();
-        for file in &patch.files {
+        for (done, file) in patch.files.iter().enumerate() {
             if stop.is_set() {
                 return Err(error::stopped());
             }
+            stop.progress("looked at files of the patch", done, patch.files.len());
             if let Err(failure) = planning.file(file) {
                 failures.push(failure);
             }

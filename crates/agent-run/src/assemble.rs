@@ -15,7 +15,7 @@ use agent_edits::Edits;
 use agent_files::{ARTIFACT_SCHEME, Files};
 use agent_grammars::Grammars;
 use agent_tiers::{Approval, ApproveMode, Artifacts, Run, View};
-use agent_tool_core::{CallId, CardPort, CardQueue, Limits, Tool};
+use agent_tool_core::{CallId, CardPort, CardQueue, Limits, Tool, for_person};
 use agent_workspace::{Root, Workspace};
 use anyhow::{Context, Result, bail};
 
@@ -33,6 +33,7 @@ pub(crate) struct Assembled {
     pub view: View,
     pub state: State,
     pub workspace: Workspace,
+    pub edits: Edits,
     pub grammars: Arc<Grammars>,
 }
 
@@ -58,12 +59,17 @@ impl Wishes {
         } else {
             Arc::new(Nobody)
         };
+        Self { port, transcript, ..Self::of_nobody() }
+    }
+
+    /// A run that calls nothing which asks.
+    pub(crate) fn of_nobody() -> Self {
         Self {
             limits: Limits::default(),
-            port,
+            port: Arc::new(Nobody),
             tools: Vec::new(),
             trees: Trees::default(),
-            transcript,
+            transcript: None,
         }
     }
 }
@@ -77,10 +83,8 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
     let state = State::open()?;
     let edits = Edits::open(&workspace, state.journals()).context("the journal of changes")?;
     for recovery in edits.recovered() {
-        anstream::eprintln!(
-            "{}",
-            in_style(FAINT, format!("an earlier run was cut off: {recovery:?}"))
-        );
+        let said = for_person(&recovery.to_string());
+        anstream::eprintln!("{}", in_style(FAINT, format!("of an earlier run: {said}")));
     }
     let grammars = Arc::new(Grammars::bundled());
     let structure = Structure::new(workspace.clone(), edits.clone(), Arc::clone(&grammars))
@@ -89,7 +93,7 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
         .without_files(config.exclude.clone());
     let registry = Resources::new()
         .files(
-            Files::new(workspace.clone(), edits)
+            Files::new(workspace.clone(), edits.clone())
                 .without_files(config.exclude.clone())
                 .with_artifacts(state.artifacts()),
         )
@@ -120,7 +124,7 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
     }
     let run = builder.build();
     let view = run.view(config.surface, wishes.limits);
-    Ok(Assembled { run, view, state, workspace, grammars })
+    Ok(Assembled { run, view, state, workspace, edits, grammars })
 }
 
 fn workspace(config: &Config) -> Result<Workspace> {

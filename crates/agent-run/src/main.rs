@@ -9,6 +9,7 @@ mod signals;
 mod state;
 mod style;
 mod terminal;
+mod trust;
 
 use std::process::ExitCode;
 

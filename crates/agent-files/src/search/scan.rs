@@ -70,13 +70,14 @@ pub(super) fn list(files: impl ExactSizeIterator<Item = String>) -> Found {
 
 impl Job<'_> {
     pub(super) fn run(&self, files: &[WorkspacePath]) -> Result<Found, ToolError> {
+        let progress = Progress { stop: self.stop, done: AtomicUsize::new(0), total: files.len() };
         let mut found = Found { complete: true, ..Found::default() };
         let mut rest = files;
         let mut size = FIRST_BATCH;
         let mut results = 0;
         while !rest.is_empty() {
             let (batch, after) = rest.split_at(size.min(rest.len()));
-            for (path, outcome) in batch.iter().zip(self.batch(batch)) {
+            for (path, outcome) in batch.iter().zip(self.batch(batch, &progress)) {
                 let Some(outcome) = outcome else { return Err(error::stopped()) };
                 found.searched += 1;
                 match outcome {
@@ -103,7 +104,11 @@ impl Job<'_> {
     }
 
     /// The outcome of each file; `None` for those that were not reached when the flag was set.
-    fn batch(&self, files: &[WorkspacePath]) -> Vec<Option<Result<FileHits, SkipReason>>> {
+    fn batch(
+        &self,
+        files: &[WorkspacePath],
+        progress: &Progress<'_>,
+    ) -> Vec<Option<Result<FileHits, SkipReason>>> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = threads.min(MAX_THREADS).min(files.len());
         let next = AtomicUsize::new(0);
@@ -115,6 +120,7 @@ impl Job<'_> {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(path) = files.get(index) else { break };
                 done.push((index, self.file(path, &mut searcher, &mut buffer)));
+                progress.one_more();
             }
             done
         };
@@ -166,6 +172,20 @@ impl Job<'_> {
             .search_slice(self.matcher, bytes, &mut lines)
             .map_err(|_| SkipReason::Unreadable)?;
         Ok(lines.hits)
+    }
+}
+
+/// How many files are done, whichever thread did them.
+struct Progress<'a> {
+    stop: &'a Stop,
+    done: AtomicUsize,
+    total: usize,
+}
+
+impl Progress<'_> {
+    fn one_more(&self) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        self.stop.progress("searched files", done, self.total);
     }
 }
 

@@ -9,5 +9,6 @@ mod checkout;
 mod containment;
 mod hostile;
 mod preview;
+mod progress;
 mod properties;
 mod specs;

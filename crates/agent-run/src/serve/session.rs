@@ -35,6 +35,7 @@ use crate::{
     assemble::{Assembled, Wishes, assemble},
     config::Config,
     signals::Ended,
+    trust::Trust,
 };
 
 type Answered = Result<Value, RpcError>;
@@ -214,6 +215,9 @@ impl<'a> Session<'a> {
             let asks = asked.capabilities.cards;
             config.approve =
                 Some(if asks { crate::args::Approve::Ask } else { crate::args::Approve::None });
+        }
+        if asked.trust == Some(false) {
+            config.trust = Trust::RefusedByHost;
         }
         let cards = HostCards::new(self.peer.clone(), asked.capabilities);
         let tools = asked

@@ -2,9 +2,13 @@
 
 mod artifacts;
 mod cli;
+mod doctor;
 mod home;
 mod hosts;
 mod peer;
 mod processes;
 mod schema;
 mod serve;
+mod terminal;
+mod tmux;
+mod trust;

@@ -42,7 +42,13 @@ pub(crate) struct Peer {
 
 impl Peer {
     pub(crate) fn start(home: &Home, options: &[&str]) -> Self {
+        Self::start_with(home, options, &[])
+    }
+
+    /// The same with variables in its environment.
+    pub(crate) fn start_with(home: &Home, options: &[&str], environment: &[(&str, &str)]) -> Self {
         let mut command = home.command(&[options, &["serve"]].concat());
+        command.envs(environment.iter().copied());
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
         let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
