@@ -49,7 +49,13 @@ pub(crate) enum Action {
     /// The old file gets a second name, then the temporary file its name.
     Replace { after: String },
     /// The file has several names, so its inode is written over. The bytes of both sides are in the journal's folder.
-    Overwrite { device: u64, inode: u64 },
+    /// `mode` has the permission bits from before, where they change.
+    Overwrite {
+        device: u64,
+        inode: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mode: Option<u32>,
+    },
     /// The old file is renamed away.
     Delete,
 }

@@ -20,8 +20,13 @@ pub(crate) const PERMISSION_BITS: u32 = 0o7777;
 /// The owner's write bit.
 pub(crate) const OWNER_WRITES: u32 = 0o200;
 
-/// The mode of a new file before the umask.
+/// Everyone's read bits and execute bits.
+pub(crate) const READ_BITS: u32 = 0o444;
+pub(crate) const EXECUTE_BITS: u32 = 0o111;
+
+/// The mode of a new file before the umask, and that of one that can be executed.
 pub(crate) const NEW_FILE_MODE: u32 = 0o666;
+pub(crate) const NEW_EXECUTABLE_MODE: u32 = 0o777;
 
 /// The mode of a new folder before the umask.
 pub(crate) const NEW_FOLDER_MODE: u32 = 0o777;

@@ -27,7 +27,7 @@ pub use crate::{
     patch::{Action, FilePatch, Hunk, HunkLine, MAX_PATCH_BYTES, Mark, Patch},
     read::{DEFAULT_LINES, MAX_IMAGE_BYTES, MAX_LINE, MAX_SHOWN, ReadArgs, ReadLines, ReadOutcome},
     search::{
-        DEFAULT_RESULTS, FileCount, LineMatch, MAX_CONTEXT, MAX_PATTERN, MAX_RESULTS,
+        DEFAULT_RESULTS, DecodedFile, FileCount, LineMatch, MAX_CONTEXT, MAX_PATTERN, MAX_RESULTS,
         REGEX_SIZE_LIMIT, SearchArgs, SearchOutcome, SearchOutput, SkippedFile,
     },
     tools::{apply_patch_tool, edit_tool, read_tool, search_tool, write_tool},

@@ -7,6 +7,7 @@ mod cancel;
 mod cases;
 mod checkout;
 mod containment;
+mod git;
 mod hostile;
 mod preview;
 mod progress;

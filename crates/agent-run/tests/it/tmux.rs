@@ -20,6 +20,7 @@ pub(crate) struct Terminal<'a> {
 
 impl<'a> Terminal<'a> {
     /// A terminal in the checkout. `None`, with a word about it, where there is no tmux.
+    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
     pub(crate) fn open(home: &'a Home) -> Option<Self> {
         if Command::new("tmux").arg("-V").output().is_err() {
             assert!(
