@@ -2,7 +2,7 @@
 
 use std::{ffi::OsStr, io, sync::Arc};
 
-use agent_workspace::{Workspace, WorkspacePath};
+use agent_workspace::{FileIdentity, Workspace, WorkspacePath};
 
 use crate::{
     ChangeKind, Deviation, DeviationKind, Entry, Error, ErrorKind, Executable, Kept, Plan, Result,
@@ -11,7 +11,7 @@ use crate::{
     journal::{Action, Journal, JournalFolder, Step},
     ops::Ops,
     plan::digest,
-    platform::{self, Found},
+    platform,
     recover::records,
     store::Store,
     undo::Unfinished,
@@ -86,7 +86,7 @@ impl Failure {
 }
 
 /// Holds every file against the plan, so that an error names all that deviate and not the first alone.
-fn check_all(ops: &Ops, folders: &mut Folders, plan: &Plan) -> Result<Vec<Option<Found>>> {
+fn check_all(ops: &Ops, folders: &mut Folders, plan: &Plan) -> Result<Vec<Option<FileIdentity>>> {
     let workspace = plan.workspace();
     let mut found = Vec::with_capacity(plan.entries().len());
     let mut stale = Vec::new();
@@ -121,7 +121,7 @@ fn check_all(ops: &Ops, folders: &mut Folders, plan: &Plan) -> Result<Vec<Option
 }
 
 /// Deletions come first: a hard link that goes away is looked at before its other name is written over.
-fn steps<'a>(plan: &'a Plan, found: &[Option<Found>]) -> Vec<Work<'a>> {
+fn steps<'a>(plan: &'a Plan, found: &[Option<FileIdentity>]) -> Vec<Work<'a>> {
     let mut deletions = Vec::new();
     let mut others: Vec<Work> = Vec::new();
     for (entry, found) in plan.entries().iter().zip(found) {
@@ -284,7 +284,7 @@ impl ChangeInProgress<'_> {
                 let file = ops.create(&folder, &new, platform::PRIVATE_FILE_MODE, after)?;
                 ops.copy_metadata(&old, &file, &folder, &new)?;
                 if let Some(executable) = work.entry.executable() {
-                    let mode = executable.of(platform::look_at_handle(&file)?.mode);
+                    let mode = executable.of(FileIdentity::of(&file)?.mode);
                     ops.set_mode(&file, mode, &folder, &new)?;
                 }
                 ops.sync_file(&file, &folder, &new)
@@ -319,7 +319,7 @@ impl ChangeInProgress<'_> {
             Action::Delete => self.ops.rename_new(&folder, &name, &old).map_err(io),
             Action::Overwrite { device, inode, .. } => {
                 let mut file = self.ops.open_to_change(&folder, &name).map_err(io)?;
-                let opened = platform::look_at_handle(&file).map_err(io)?;
+                let opened = FileIdentity::of(&file).map_err(io)?;
                 if (opened.device, opened.inode) != (*device, *inode) {
                     return Err(deviates(DeviationKind::Changed));
                 }

@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, io};
 
+use agent_workspace::folder_names;
 use serde::{Deserialize, Serialize};
 
 use crate::{folders::Folder, ops::Ops, platform, store::Store};
@@ -182,7 +183,7 @@ impl JournalFolder {
     /// Ends the journal: first the file that makes it count, then the rest.
     pub(crate) fn remove(&self, ops: &Ops, store: &Store) -> io::Result<()> {
         ops.remove_if_any(&self.folder, JOURNAL.as_ref())?;
-        for name in platform::names(&self.folder.handle)? {
+        for name in folder_names(&self.folder.handle)? {
             ops.remove_if_any(&self.folder, &name)?;
         }
         ops.remove_folder(store.folder(), &self.name)

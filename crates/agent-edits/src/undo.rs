@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use agent_workspace::{WorkspacePath, uri_to_path};
+use agent_workspace::{FileIdentity, FileKind, WorkspacePath, uri_to_path};
 
 use crate::{
     Kept,
@@ -16,7 +16,6 @@ use crate::{
     journal::{Action, Journal, JournalFolder, Stage, Step},
     ops::Ops,
     plan::digest,
-    platform::{Found, FoundKind},
     store::Store,
 };
 
@@ -163,7 +162,7 @@ impl Unfinished<'_> {
         let [before, after] = self.journal_folder.kept(self.ops, place.index)?;
         let found = self.ops.look(place.folder, place.name)?;
         let ours = found.is_some_and(|found| {
-            found.kind == FoundKind::File && (found.device, found.inode) == inode
+            found.kind() == FileKind::File && (found.device, found.inode) == inode
         });
         if ours {
             let mut file = self.ops.open_to_change(place.folder, place.name)?;
@@ -184,8 +183,8 @@ impl Unfinished<'_> {
         Ok(Some(self.left(place, Some(copy))))
     }
 
-    fn has_digest(&self, place: &Place, found: &Found, expected: &str) -> io::Result<bool> {
-        Ok(found.kind == FoundKind::File
+    fn has_digest(&self, place: &Place, found: &FileIdentity, expected: &str) -> io::Result<bool> {
+        Ok(found.kind() == FileKind::File
             && digest(&self.ops.read(place.folder, place.name)?) == expected)
     }
 
