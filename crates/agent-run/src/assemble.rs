@@ -54,11 +54,8 @@ impl Wishes {
     /// A run for a person at the terminal, or for nobody.
     pub(crate) fn of_terminal(config: &Config, transcript: Option<PathBuf>) -> Self {
         let asks = config.approve.unwrap_or_else(default_approve) == Approve::Ask;
-        let port: Arc<dyn CardPort> = if asks && Terminal::is_there() {
-            Arc::new(Terminal::open())
-        } else {
-            Arc::new(Nobody)
-        };
+        let port: Arc<dyn CardPort> =
+            if asks && Terminal::is_there() { Arc::new(Terminal::new()) } else { Arc::new(Nobody) };
         Self { port, transcript, ..Self::of_nobody() }
     }
 

@@ -6,12 +6,13 @@ use std::{
 };
 
 use agent_tool_core::{BoxFuture, Card, CardError, CardKind, CardPort, Effect, Reply};
+use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::{Mutex, mpsc};
 
 use crate::style::{FAINT, STRONG, diff, in_style};
 
-/// Lines that were typed while no card was up wait here, up to so many, and are then dropped: an
-/// answer is to the card that its writer saw.
+/// Lines that were typed while no card was up wait here, up to so many, and are dropped by the next
+/// card: an answer is to the card that its writer saw.
 const TYPED_AHEAD: usize = 16;
 
 /// Words that answer a permission, beside the numbers.
@@ -24,7 +25,8 @@ const WORDS: [(&str, &[&str], Effect); 4] = [
 
 /// Shows cards on standard error and reads answers from standard input.
 pub(crate) struct Terminal {
-    lines: Mutex<mpsc::Receiver<String>>,
+    /// None before the first card: what is typed while nobody asks is the shell's.
+    lines: Mutex<Option<mpsc::Receiver<String>>>,
 }
 
 impl Terminal {
@@ -33,21 +35,25 @@ impl Terminal {
         io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
-    /// Begins to read standard input.
-    pub(crate) fn open() -> Self {
-        let (typed, lines) = mpsc::channel(TYPED_AHEAD);
-        // Reading a terminal blocks for as long as nobody types, so it has a thread of its own,
-        // which ends with the program.
-        thread::spawn(move || {
-            for line in io::stdin().lock().lines() {
-                let Ok(line) = line else { return };
-                if matches!(typed.try_send(line), Err(mpsc::error::TrySendError::Closed(_))) {
-                    return;
-                }
-            }
-        });
-        Self { lines: Mutex::new(lines) }
+    /// A terminal that is read from the first card on.
+    pub(crate) fn new() -> Self {
+        Self { lines: Mutex::new(None) }
     }
+}
+
+/// Begins to read standard input. Reading a terminal blocks for as long as nobody types, so it has a
+/// thread of its own, which ends with the program.
+fn read_lines() -> mpsc::Receiver<String> {
+    let (typed, lines) = mpsc::channel(TYPED_AHEAD);
+    thread::spawn(move || {
+        for line in io::stdin().lock().lines() {
+            let Ok(line) = line else { return };
+            if matches!(typed.try_send(line), Err(mpsc::error::TrySendError::Closed(_))) {
+                return;
+            }
+        }
+    });
+    lines
 }
 
 impl CardPort for Terminal {
@@ -58,6 +64,9 @@ impl CardPort for Terminal {
     fn present(&self, card: Card) -> BoxFuture<'_, Result<Reply, CardError>> {
         Box::pin(async move {
             let mut lines = self.lines.lock().await;
+            // What was typed before the card is up is no answer to it, read already or not.
+            let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+            let lines = lines.get_or_insert_with(read_lines);
             while lines.try_recv().is_ok() {}
             show(&card);
             loop {

@@ -12,17 +12,21 @@ use crate::{home::Home, tmux::Terminal};
 
 const WRITE: &str = r#"call write '{"path":"b.txt","content":"new"}'"#;
 
-/// A checkout in which a search takes long: many names of one large file, and a pattern that finds
-/// nothing in it.
-fn long_search() -> (Home, &'static str) {
-    const NAMES: usize = 4_000;
+const SEARCH: &str = r#"{"pattern":"(?i)[a-z]+ [a-z]+ [a-z]+ zebra"}"#;
+
+/// Names of one large file: a search of so many takes some seconds, one of so few at least one.
+const MANY: usize = 4_000;
+const FEW: usize = 1_000;
+
+/// A checkout in which [`SEARCH`] takes long and finds nothing.
+fn large_checkout(names: usize) -> Home {
     let text = "the quick brown fox jumps over the lazy dog\n".repeat(90_000);
     let home = Home::new(&[("0.txt", &text)]);
     let first = home.checkout.path().join("0.txt");
-    for n in 1..NAMES {
+    for n in 1..names {
         fs::hard_link(&first, home.checkout.path().join(format!("{n}.txt"))).expect("a link");
     }
-    (home, r#"call search '{"pattern":"(?i)[a-z]+ [a-z]+ [a-z]+ zebra"}'"#)
+    home
 }
 
 fn transcript(home: &Home) -> Vec<Value> {
@@ -81,7 +85,7 @@ fn always_holds_for_the_run_and_one_tool() {
 
 #[test]
 fn a_call_over_a_second_says_how_far_it_is_and_ctrl_c_ends_it_cleanly() {
-    let (home, search) = long_search();
+    let home = large_checkout(MANY);
     let Some(terminal) = Terminal::open(&home) else { return };
     let modes = |terminal: &Terminal<'_>| {
         terminal.clears();
@@ -91,7 +95,8 @@ fn a_call_over_a_second_says_how_far_it_is_and_ctrl_c_ends_it_cleanly() {
     let before = modes(&terminal);
     terminal.clears();
     let transcript_at = home.home.path().join("t.jsonl");
-    terminal.agent_run(&format!("--transcript '{}' {search}", transcript_at.display()));
+    terminal
+        .agent_run(&format!("--transcript '{}' call search '{SEARCH}'", transcript_at.display()));
     terminal.shows("searched files ");
     terminal.presses("C-c");
     let screen = terminal.shows("status 130");
@@ -103,6 +108,35 @@ fn a_call_over_a_second_says_how_far_it_is_and_ctrl_c_ends_it_cleanly() {
     let left = home.mark.left();
     let ours: Vec<_> = left.iter().filter(|command| command.contains("agent-run")).collect();
     assert_eq!(ours, [""; 0], "{left:?}");
+}
+
+#[test]
+fn what_is_typed_while_a_call_runs_is_left_to_the_shell() {
+    let home = large_checkout(FEW);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run(&format!("call search '{SEARCH}'"));
+    terminal.shows("searched files ");
+    terminal.types("echo $((40 + 2)) is the answer");
+    terminal.shows("status 0");
+    terminal.shows("42 is the answer");
+}
+
+// spec: TIER-07
+#[test]
+fn what_is_typed_before_a_card_is_up_is_no_answer_to_it() {
+    let home = large_checkout(FEW);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    let search = format!(r#"{{"tool": "search", "args": {SEARCH}}}"#);
+    let write = r#"{"tool": "write", "args": {"path": "b.txt", "content": "new"}}"#;
+    home.put("calls.jsonl", &format!("{search}\n{write}\n"));
+    terminal.agent_run("script calls.jsonl");
+    terminal.shows("searched files ");
+    terminal.types("y");
+    terminal.shows("type a number");
+    terminal.types("n");
+    terminal.shows("refused_by_person:");
+    terminal.shows("status 1");
+    assert!(!home.checkout.path().join("b.txt").exists());
 }
 
 #[test]
@@ -148,9 +182,8 @@ fn no_color_and_a_pipe_have_no_escapes_and_a_terminal_has() {
 
 #[test]
 fn without_a_terminal_progress_is_on_standard_error_and_the_result_alone_on_standard_output() {
-    let (home, search) = long_search();
-    let args = search.split_once('\'').expect("arguments").1.trim_end_matches('\'');
-    let output = home.run(&["--json", "call", "search", args]);
+    let home = large_checkout(MANY);
+    let output = home.run(&["--json", "call", "search", SEARCH]);
     let said = String::from_utf8_lossy(&output.stderr);
     let words: Vec<_> = said.lines().filter(|line| line.starts_with("searched files ")).collect();
     assert!(!words.is_empty(), "{said}");
