@@ -233,10 +233,14 @@ impl<'a> Session<'a> {
             trees: Trees::default(),
             transcript: options.transcript.clone(),
         };
-        let Assembled { run, view, state, .. } = assemble(&config, wishes).map_err(invalid)?;
+        let Assembled { run, view, state, edits, .. } =
+            assemble(&config, wishes).map_err(invalid)?;
         self.work.spawn(tell(run.clone(), view.id().to_owned(), self.peer.clone()));
         for message in &config.ignored {
             self.warn(message.clone());
+        }
+        for recovery in edits.recovered() {
+            self.warn(format!("of an earlier run: {recovery}"));
         }
         let answer = Initialized {
             version: VERSIONS[0],

@@ -244,3 +244,18 @@ fn a_signal_ends_a_served_run_with_its_transcript_closed() {
     let last: Value = serde_json::from_str(text.lines().last().expect("a line")).expect("JSON");
     assert_eq!((&last["type"], &last["call_id"]), (&json!("cancelled"), &json!("l1")));
 }
+
+#[test]
+fn a_host_is_told_of_a_change_that_an_earlier_run_left() {
+    let home = Home::new(&[("a.txt", "text\n")]);
+    let journal = home.state().join("agent-run/journals/abc");
+    fs::create_dir_all(&journal).expect("folders");
+    fs::write(journal.join("journal.json"), "half").expect("a file");
+    let mut peer = Peer::start(&home, &[]);
+    peer.initialize(&home, json!({}));
+    let said = peer.heard("log")["params"]["message"].as_str().expect("words").to_owned();
+    assert!(said.contains(&*journal.to_string_lossy()), "{said}");
+    let edit = json!({"path": "a.txt", "old_string": "text", "new_string": "other"});
+    assert_eq!(peer.call("e1", "edit", edit)["error"]["code"], "unfinished_change");
+    assert!(peer.end().0.success());
+}
