@@ -1,16 +1,32 @@
 //! Work that computes or reads files, on the pool that may block.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
-use agent_tool_core::{ErrorKind, ToolError};
+use agent_tool_core::{Context, ErrorKind, Event, ToolError};
 
-/// Says that nobody waits for the work any more. A clone is the same flag.
+/// The least time between two words about progress, and before the first: work that is done sooner
+/// says nothing, and no watcher is flooded.
+pub const PROGRESS_EVERY: Duration = Duration::from_millis(250);
+
+/// Says that nobody waits for the work any more, and tells whoever does how far it is. A clone is
+/// the same flag.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     flag: Arc<AtomicBool>,
+    told: Option<Arc<Told>>,
+}
+
+/// Who is told, and when that was last.
+#[derive(Debug)]
+struct Told {
+    cx: Context,
+    last: Mutex<Instant>,
 }
 
 impl Stop {
@@ -18,6 +34,14 @@ impl Stop {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same flag, with the watchers of a call told of progress, at most once in
+    /// [`PROGRESS_EVERY`].
+    #[must_use]
+    pub fn telling(self, cx: &Context) -> Self {
+        let told = Told { cx: cx.clone(), last: Mutex::new(Instant::now()) };
+        Self { told: Some(Arc::new(told)), ..self }
     }
 
     /// Sets the flag.
@@ -31,6 +55,21 @@ impl Stop {
         self.flag.load(Ordering::Relaxed)
     }
 
+    /// Tells how far the work is, unless that was said a moment ago.
+    pub(crate) fn progress(&self, message: &str, done: usize, total: usize) {
+        let Some(told) = &self.told else { return };
+        let mut last = told.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.elapsed() < PROGRESS_EVERY {
+            return;
+        }
+        *last = Instant::now();
+        told.cx.emit(Event::Progress {
+            message: message.to_owned(),
+            done: u64::try_from(done).ok(),
+            total: u64::try_from(total).ok(),
+        });
+    }
+
     pub(crate) fn shared(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.flag)
     }
@@ -38,9 +77,10 @@ impl Stop {
 
 /// Runs the work there. Dropping the future sets the flag; the work ends when it looks at it.
 pub(crate) async fn blocking<T: Send + 'static>(
+    cx: &Context,
     work: impl FnOnce(&Stop) -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
-    let stop = Stop::new();
+    let stop = Stop::new().telling(cx);
     let guard = SetOnDrop(stop.clone());
     let joined = tokio::task::spawn_blocking(move || work(&stop)).await;
     drop(guard);

@@ -91,11 +91,11 @@ impl<A: DeserializeOwned + Send + 'static> Tool for Looking<A> {
         &self.spec
     }
 
-    fn call<'a>(&'a self, args: Value, _cx: &'a Context) -> BoxFuture<'a, ToolResult> {
+    fn call<'a>(&'a self, args: Value, cx: &'a Context) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let args: A = parse_args(&self.spec, args)?;
             let (files, work) = (self.files.clone(), self.work);
-            blocking(move |stop| work(&files, &args, stop)).await
+            blocking(cx, move |stop| work(&files, &args, stop)).await
         })
     }
 }
@@ -115,10 +115,10 @@ impl<A: DeserializeOwned + Send + 'static> Tool for Changing<A> {
     fn call<'a>(&'a self, args: Value, cx: &'a Context) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let args: A = parse_args(&self.spec, args)?;
-            let (files, plan, cx) = (self.files.clone(), self.plan, cx.clone());
-            blocking(move |stop| {
+            let (files, plan, own) = (self.files.clone(), self.plan, cx.clone());
+            blocking(cx, move |stop| {
                 let change = plan(&files, &args, stop)?;
-                files.apply(&change, &cx, stop)
+                files.apply(&change, &own, stop)
             })
             .await
         })
@@ -127,12 +127,12 @@ impl<A: DeserializeOwned + Send + 'static> Tool for Changing<A> {
     fn preview<'a>(
         &'a self,
         args: &'a Value,
-        _cx: &'a Context,
+        cx: &'a Context,
     ) -> BoxFuture<'a, Result<Preview, ToolError>> {
         Box::pin(async move {
             let args: A = parse_args(&self.spec, args.clone())?;
             let (files, plan, name) = (self.files.clone(), self.plan, self.spec.name.clone());
-            blocking(move |stop| Ok(plan(&files, &args, stop)?.preview(&name))).await
+            blocking(cx, move |stop| Ok(plan(&files, &args, stop)?.preview(&name))).await
         })
     }
 }

@@ -2,8 +2,8 @@
 
 use std::{
     collections::HashMap,
-    io,
     path::PathBuf,
+    pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -14,16 +14,19 @@ use agent_tool_core::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
-use tokio::{io::AsyncBufRead, sync::oneshot, task::JoinSet};
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::JoinSet,
+};
 
 use super::{
     cards::HostCards,
     hosted::Hosted,
-    lines::{Line, next_line},
+    lines::Line,
     peer::{Message, Peer, RpcError},
     protocol::{
-        CallEvent, CallParams, CancelParams, Client, CloseView, Initialize, Initialized, Log,
-        MESSAGE_LIMIT, OfView, OpenView, Opened, PreviewParams, Previewed, Root,
+        CallEvent, CallParams, CancelParams, Client, CloseView, FilesChanged, Initialize,
+        Initialized, Level, Log, OfView, OpenView, Opened, PreviewParams, Previewed, Root,
         ServerCapabilities, SetView, Status, Tools, ToolsChanged, VERSIONS, code,
     },
 };
@@ -31,7 +34,9 @@ use crate::{
     args::Options,
     assemble::{Assembled, Wishes, assemble},
     config::Config,
+    signals::Ended,
     style::{FAINT, in_style},
+    trust::Trust,
 };
 
 type Answered = Result<Value, RpcError>;
@@ -57,10 +62,11 @@ struct Served {
 type Cancels = Arc<Mutex<HashMap<CallId, oneshot::Sender<()>>>>;
 
 /// Whether the session goes on.
-#[derive(PartialEq, Eq)]
+#[derive(PartialEq)]
 enum Next {
     GoOn,
-    End,
+    /// The host asked for the end under this id.
+    Shutdown(Value),
 }
 
 impl<'a> Session<'a> {
@@ -68,50 +74,92 @@ impl<'a> Session<'a> {
         Self { peer, options, served: None, work: JoinSet::new() }
     }
 
-    /// Reads messages until the end of input or a shutdown; then nothing of the run is left.
-    pub(crate) async fn run(mut self, mut input: impl AsyncBufRead + Unpin) -> io::Result<()> {
-        while let Some(line) = next_line(&mut input, MESSAGE_LIMIT).await? {
+    /// Takes messages until the end of input, a shutdown or a signal, which is given back; then
+    /// nothing of the run is left.
+    pub(crate) async fn run(
+        mut self,
+        mut lines: mpsc::Receiver<Line>,
+        signal: impl Future<Output = Ended>,
+    ) -> Option<Ended> {
+        let mut signal = pin!(signal);
+        let (mut asked, mut ended) = (None, None);
+        loop {
+            let line = tokio::select! {
+                line = lines.recv() => line,
+                why = &mut signal => {
+                    ended = Some(why);
+                    break;
+                }
+            };
             while self.work.try_join_next().is_some() {}
-            if self.take(line).await == Next::End {
+            let Some(line) = line else { break };
+            if let Next::Shutdown(id) = self.take(line) {
+                asked = Some(id);
                 break;
             }
         }
-        self.close().await;
-        Ok(())
+        let peer = self.peer.clone();
+        tokio::select! {
+            biased;
+            () = refuse(&peer, lines) => {}
+            () = self.stop() => {}
+        }
+        if let Some(id) = asked {
+            self.peer.respond(&id, Ok(json!({})));
+        }
+        ended
     }
 
-    async fn take(&mut self, line: Line) -> Next {
-        let refuse = |message: &str| {
-            self.peer.respond(&Value::Null, Err(RpcError::new(code::PARSE_ERROR, message)));
-            Next::GoOn
-        };
+    fn take(&mut self, line: Line) -> Next {
         let text = match line {
             Line::Text(text) => text,
-            Line::NotUtf8 => return refuse("a message is UTF-8"),
-            Line::TooLong => return refuse("a message has at most 64 MiB"),
+            Line::NotUtf8 => return self.unreadable("a message is UTF-8"),
+            Line::TooLong => return self.unreadable("a message has at most 64 MiB"),
         };
         match Message::parse(&text) {
             Err((id, error)) => self.peer.respond(&id, Err(error)),
-            Ok(Message::Response { id, result }) => self.peer.answered(&id, result),
+            Ok(Message::Response { id, result }) => {
+                if let Err(message) = self.peer.answered(&id, result) {
+                    self.warn(message);
+                }
+            }
             Ok(Message::Notification { method, params }) => self.notified(&method, params),
-            Ok(Message::Request { id, method, params }) if method == "run/shutdown" => {
-                let _ = params;
-                self.stop().await;
-                self.peer.respond(&id, Ok(json!({})));
-                return Next::End;
+            Ok(Message::Request { id, method, .. }) if method == "run/shutdown" => {
+                return Next::Shutdown(id);
             }
             Ok(Message::Request { id, method, params }) => self.requested(id, &method, params),
         }
         Next::GoOn
     }
 
-    /// Notifications that are not known are ignored, and so is one that cannot be read.
+    fn unreadable(&self, message: &str) -> Next {
+        self.peer.respond(&Value::Null, Err(RpcError::new(code::PARSE_ERROR, message)));
+        Next::GoOn
+    }
+
+    /// What has no answer to carry an error is said in the log.
+    fn warn(&self, message: String) {
+        self.peer.notify("log", &Log { level: Level::Warn, message });
+    }
+
+    /// Notifications that are not known are ignored.
     fn notified(&self, method: &str, params: Value) {
-        if method == "$/cancel"
-            && let (Some(served), Ok(CancelParams { call_id })) =
-                (&self.served, serde_json::from_value(params))
-            && let Some(cancel) = lock(&served.cancels).remove(&call_id)
-        {
+        let wrong = match method {
+            "$/cancel" => read(params).map(|CancelParams { call_id }| self.cancel(&call_id)),
+            // What is kept of a file, a tree or a staged edit, is held against the file before
+            // every use: there is nothing to tell anybody.
+            "files/changed" => read(params).map(|FilesChanged { .. }| ()),
+            _ => Ok(()),
+        };
+        if let Err(error) = wrong {
+            self.warn(format!("{method} was ignored: {}", error.message));
+        }
+    }
+
+    /// A call that is over needs no cancel: its result and the cancel crossed.
+    fn cancel(&self, call_id: &CallId) {
+        let cancel = self.served.as_ref().and_then(|served| lock(&served.cancels).remove(call_id));
+        if let Some(cancel) = cancel {
             let _ = cancel.send(());
         }
     }
@@ -169,6 +217,9 @@ impl<'a> Session<'a> {
             config.approve =
                 Some(if asks { crate::args::Approve::Ask } else { crate::args::Approve::None });
         }
+        if asked.trust == Some(false) {
+            config.trust = Trust::RefusedByHost;
+        }
         let cards = HostCards::new(self.peer.clone(), asked.capabilities);
         let tools = asked
             .tools
@@ -183,10 +234,14 @@ impl<'a> Session<'a> {
             trees: Trees::default(),
             transcript: options.transcript.clone(),
         };
-        let Assembled { run, view, state, .. } = assemble(&config, wishes).map_err(invalid)?;
+        let Assembled { run, view, state, edits, .. } =
+            assemble(&config, wishes).map_err(invalid)?;
         self.work.spawn(tell(run.watch(), view.id().to_owned(), self.peer.clone()));
         for message in &config.ignored {
-            self.peer.notify("log", &Log { level: "warning", message: message.clone() });
+            self.warn(message.clone());
+        }
+        for recovery in edits.recovered() {
+            self.warn(format!("of an earlier run: {recovery}"));
         }
         let answer = Initialized {
             version: VERSIONS[0],
@@ -216,18 +271,27 @@ impl<'a> Session<'a> {
             served.run.close();
             served.run
         });
-        self.peer.hang_up();
         while self.work.join_next().await.is_some() {}
+        // Only now: a call that the host leaves without an answer is one that was cancelled.
+        self.peer.hang_up();
         if let Some(run) = run
             && let Err(failure) = run.flush().await
         {
             anstream::eprintln!("{}", in_style(FAINT, failure));
         }
     }
+}
 
-    async fn close(mut self) {
-        self.stop().await;
+/// Answers every request that comes while the run ends. It does not end by itself.
+async fn refuse(peer: &Peer, mut lines: mpsc::Receiver<Line>) {
+    while let Some(line) = lines.recv().await {
+        if let Line::Text(text) = line
+            && let Ok(Message::Request { id, .. }) = Message::parse(&text)
+        {
+            peer.respond(&id, Err(RpcError::new(code::CLOSING, "the run is shutting down")));
+        }
     }
+    std::future::pending().await
 }
 
 /// Every method, so that one that is known and comes too early is told from one that is not.
@@ -365,7 +429,7 @@ async fn tell(mut watcher: Watcher, main: String, peer: Peer) {
                 peer.notify("tools/changed", &ToolsChanged { view });
             }
             What::TranscriptFailed { message } => {
-                peer.notify("log", &Log { level: "error", message: message.clone() });
+                peer.notify("log", &Log { level: Level::Error, message: message.clone() });
             }
             What::Gap { lost, missed } => {
                 let message = format!(
@@ -373,7 +437,7 @@ async fn tell(mut watcher: Watcher, main: String, peer: Peer) {
                      {missed} others are missing before seq {}; ask `run/status`",
                     watched.record.seq + 1
                 );
-                peer.notify("log", &Log { level: "error", message });
+                peer.notify("log", &Log { level: Level::Error, message });
             }
             _ => {}
         }
