@@ -1,14 +1,14 @@
 //! `apply_patch`: several files at once, all of them or none.
 
 use agent_edits::Plan;
-use agent_tool_core::{ErrorKind, ToolError};
+use agent_tool_core::{ErrorKind, Stop, ToolError};
 use agent_workspace::{Encoding, Text, WorkspacePath};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    Change, Files, Stop, error,
+    Change, Files, error,
     lines::lines,
     nearest::nearest,
     patch::{self, Action, FilePatch, Hunk, Misfit, Patch, Reason},

@@ -2,11 +2,11 @@
 
 use agent_edits::{ChangeKind, Entry, Executable, Plan};
 use agent_tool_core::{
-    Content, Context, Event, FileChange, Preview, PreviewKind, ToolError, ToolOutput,
+    Content, Context, Event, FileChange, Preview, PreviewKind, Stop, ToolError, ToolOutput,
 };
 use serde_json::{Value, json};
 
-use crate::{Files, Stop, diff, error};
+use crate::{Files, diff, error};
 
 /// So many characters of one file's diff are in a result.
 const RESULT_DIFF: usize = 4_000;

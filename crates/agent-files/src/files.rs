@@ -3,10 +3,10 @@
 use std::{path::Path, sync::Arc};
 
 use agent_edits::Edits;
-use agent_tool_core::{ErrorKind, ToolError};
+use agent_tool_core::{ErrorKind, Stop, ToolError};
 use agent_workspace::{FileContent, Text, WalkOptions, Workspace, WorkspacePath};
 
-use crate::{Stop, artifacts, error};
+use crate::{artifacts, error};
 
 /// So many names are proposed for one that does not exist.
 const PROPOSED: usize = 3;

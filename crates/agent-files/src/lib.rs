@@ -20,7 +20,6 @@ mod write;
 pub use crate::{
     apply_patch::ApplyPatchArgs,
     artifacts::{ARTIFACT_SCHEME, MAX_ARTIFACT_NAME},
-    blocking::{PROGRESS_EVERY, Stop},
     change::Change,
     edit::EditArgs,
     files::Files,

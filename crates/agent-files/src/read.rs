@@ -2,14 +2,14 @@
 
 mod image;
 
-use agent_tool_core::{ErrorKind, Part, ToolError, ToolOutput, clip};
+use agent_tool_core::{ErrorKind, Part, Stop, ToolError, ToolOutput, clip};
 use agent_workspace::{Encoding, LineEnding, Text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
-    Files, Stop, artifacts, error,
+    Files, artifacts, error,
     lines::{Line, lines},
 };
 

@@ -4,13 +4,13 @@ mod pattern;
 mod render;
 mod scan;
 
-use agent_tool_core::{ToolError, ToolOutput};
+use agent_tool_core::{Stop, ToolError, ToolOutput};
 use agent_workspace::{Encoding, SkipReason};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::{Files, Stop};
+use crate::Files;
 
 pub use pattern::{MAX_PATTERN, REGEX_SIZE_LIMIT};
 

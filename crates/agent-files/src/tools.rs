@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use agent_tool_core::{
-    BoxFuture, Context, Preview, Tier, Tool, ToolError, ToolOutput, ToolResult, ToolSpec,
+    BoxFuture, Context, Preview, Stop, Tier, Tool, ToolError, ToolOutput, ToolResult, ToolSpec,
     parse_args,
 };
 use schemars::{JsonSchema, generate::SchemaSettings};
@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
-    ApplyPatchArgs, Change, EditArgs, Files, ReadArgs, SearchArgs, Stop, WriteArgs,
-    blocking::blocking, read, search,
+    ApplyPatchArgs, Change, EditArgs, Files, ReadArgs, SearchArgs, WriteArgs, blocking::blocking,
+    read, search,
 };
 
 const READ: &str = "Reads a file with line numbers, or shows a png, jpeg, gif or webp picture.";
@@ -154,9 +154,6 @@ fn spec<A: JsonSchema>(name: &str, tier: Tier, description: &str) -> ToolSpec {
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let schema = settings.into_generator().into_root_schema_for::<A>();
     // What the arguments as a whole are is the tool's description already.
-    let mut schema = schema.to_value();
-    if let Some(fields) = schema.as_object_mut() {
-        fields.remove("description");
-    }
+    let schema = schema.to_value();
     ToolSpec::new(name, tier, description).with_input(schema)
 }

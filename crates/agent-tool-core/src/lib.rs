@@ -13,6 +13,7 @@ mod preview;
 mod queue;
 mod schema;
 mod spec;
+mod stop;
 mod text;
 mod tool;
 mod wrap;
@@ -31,6 +32,7 @@ pub use crate::{
     queue::CardQueue,
     schema::portable,
     spec::{Tier, ToolSpec},
+    stop::{PROGRESS_EVERY, Stop, StopOnDrop},
     text::for_person,
     tool::{BoxFuture, Tool, ToolResult},
     wrap::{described, renamed},

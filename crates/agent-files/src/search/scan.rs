@@ -5,7 +5,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use agent_tool_core::ToolError;
+use agent_tool_core::{Stop, ToolError};
 use agent_workspace::{Encoding, MAX_SEARCH_BYTES, SkipReason, Text, Workspace, WorkspacePath};
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
@@ -14,7 +14,7 @@ use grep_searcher::{
 };
 
 use super::{SearchOutput, render::around};
-use crate::{Stop, error};
+use crate::error;
 
 /// More threads than this wait for the disk.
 const MAX_THREADS: usize = 8;

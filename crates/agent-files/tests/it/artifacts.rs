@@ -3,8 +3,8 @@
 use std::{fs, os::unix::fs::symlink};
 
 use agent_edits::Edits;
-use agent_files::{Files, MAX_ARTIFACT_NAME, ReadArgs, ReadLines, ReadOutcome, SearchArgs, Stop};
-use agent_tool_core::{Context, Tier};
+use agent_files::{Files, MAX_ARTIFACT_NAME, ReadArgs, ReadLines, ReadOutcome, SearchArgs};
+use agent_tool_core::{Context, Stop, Tier};
 use agent_workspace::Workspace;
 use serde_json::json;
 use tempfile::TempDir;

@@ -6,8 +6,8 @@ use std::{
     time::Instant,
 };
 
-use agent_files::{ApplyPatchArgs, PROGRESS_EVERY, SearchArgs, Stop};
-use agent_tool_core::{CallId, Context, Event, Events, Nothing, Tier};
+use agent_files::{ApplyPatchArgs, SearchArgs};
+use agent_tool_core::{CallId, Context, Event, Events, Nothing, PROGRESS_EVERY, Stop, Tier};
 
 use crate::checkout::Checkout;
 
