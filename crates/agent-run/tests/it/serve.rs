@@ -70,7 +70,7 @@ fn every_message_of_a_session_is_as_the_schema_says_and_every_kind_is_seen() {
     // A card that is answered, and the event of the change that follows.
     let call = peer.ask("run/call", json!({"call_id": "w1", "name": "write", "args": write}));
     let card = peer.heard("card/present");
-    assert_eq!(peer.request("run/status", json!({}))["cards"], json!(["permission_1"]));
+    assert_eq!(peer.request("run/status", json!({}))["cards"], json!(["permission_w1"]));
     respond(&mut peer, &card, json!({"reply": {"type": "chosen", "options": ["allow_once"]}}));
     assert_eq!(peer.answer(call)["result"]["ok"], true);
     let event = peer.heard("call/event");
