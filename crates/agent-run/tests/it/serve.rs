@@ -81,7 +81,7 @@ fn every_message_of_a_session_is_as_the_schema_says_and_every_kind_is_seen() {
     peer.heard("card/present");
     peer.notify("$/cancel", json!({"call_id": "w2"}));
     assert_eq!(peer.answer(call)["result"]["error"]["code"], "cancelled");
-    assert_eq!(peer.heard("card/withdrawn")["params"]["id"], "permission_2");
+    assert_eq!(peer.heard("card/withdrawn")["params"]["id"], "permission_w2");
 
     // Tools of the host: one that answers, one that fails, one that is cancelled.
     let call = peer.ask("run/call", json!({"call_id": "l1", "name": "look", "args": {}}));
