@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, path::PathBuf, sync::Arc};
 use agent_astgrep::{GrepArgs, Structure};
 use agent_edits::Edits;
 use agent_grammars::Grammars;
-use agent_tool_core::{Context, Tool};
+use agent_tool_core::{Context, Stop, Tool};
 use agent_workspace::Workspace;
 use serde_json::json;
 
@@ -52,7 +52,7 @@ fn the_readme_of_the_example_counts_what_is_found() {
             language: Some(language.clone()),
             max_results: None,
         };
-        let outcome = structure.grep(&args).expect("an outcome");
+        let outcome = structure.grep(&args, &Stop::new()).expect("an outcome");
         let mut found: BTreeMap<&str, usize> = BTreeMap::new();
         for matched in &outcome.matches {
             *found.entry(&matched.file).or_default() += 1;
