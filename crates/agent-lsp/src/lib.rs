@@ -2,14 +2,24 @@
 
 pub mod checks;
 pub mod diagnostic;
+mod failures;
 pub mod language;
 pub mod ledger;
 pub mod location;
+mod lsp;
 pub mod position;
+mod query;
 pub mod roots;
-#[allow(dead_code)]
 mod server;
-pub mod symbol;
 mod supervisor;
+pub mod symbol;
 pub mod table;
+mod tools;
 pub mod uri;
+
+pub use crate::{
+    lsp::{
+        ANSWER_WITHIN, CHECK_WITHIN, Lsp, LspBuilder, WRITE_WAITS, WRITE_WAITS_FOR_START, Waits,
+    },
+    query::{CodeAction, CodeActions, Navigation, Symbol, Symbols},
+};

@@ -12,6 +12,6 @@ mod told;
 pub(crate) use self::{
     client::{Client, Readiness, Start},
     connection::CallError,
-    documents::{Synced, Watched},
+    documents::Watched,
     settle::{Checks, Sent, Settled, Snapshot, words},
 };

@@ -8,12 +8,12 @@ mod status;
 
 use std::{
     collections::BTreeMap,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::{Duration, Instant},
 };
 
-use agent_process::{Finder, Launcher};
+use agent_process::{Finder, Found, Launcher, Missing, Wanted};
 use agent_workspace::{Workspace, WorkspacePath};
 
 pub(crate) use self::{
@@ -174,6 +174,45 @@ impl Supervisor {
         Ok((running, failures))
     }
 
+    /// Starts the servers that the files of the workspace have, the first full one of each language
+    /// that there is at its root.
+    ///
+    /// # Errors
+    /// Why none does.
+    pub(crate) async fn any(
+        self: &Arc<Self>,
+        deadline: Instant,
+    ) -> Result<Vec<Arc<Running>>, NoServer> {
+        let mut tried = Vec::new();
+        let mut failures = Vec::new();
+        let mut running: Vec<Arc<Running>> = Vec::new();
+        for file in self.files() {
+            let ending = file.extension().map(std::ffi::OsStr::to_owned);
+            if ending.is_none() || tried.contains(&ending) {
+                continue;
+            }
+            tried.push(ending);
+            if self.candidates(&file).is_ok() {
+                match self.full(&file, deadline).await {
+                    Ok(found) if running.iter().all(|known| !Arc::ptr_eq(known, &found)) => {
+                        running.push(found)
+                    }
+                    Ok(_) => {}
+                    Err(failure) => failures.push(failure),
+                }
+            }
+        }
+        if running.is_empty() {
+            return Err(NoServer::all("the files of this workspace", failures));
+        }
+        Ok(running)
+    }
+
+    /// Finds a program for a root by the run's trust.
+    pub(crate) async fn find(&self, wanted: &Wanted, root: &Path) -> Result<Found, Missing> {
+        self.finder.find(wanted, &find::place(root, self.trust)).await
+    }
+
     /// The servers that run at this moment.
     pub(crate) fn live(&self) -> Vec<Arc<Running>> {
         let slots: Vec<_> = self.slots().values().cloned().collect();
@@ -203,7 +242,8 @@ impl Supervisor {
     /// Ends all servers as the protocol has it, and kills what does not end.
     pub(crate) async fn close(&self) {
         let slots: Vec<_> = std::mem::take(&mut *self.slots()).into_values().collect();
-        let ends: Vec<_> = slots.into_iter().map(|slot| tokio::spawn(async move { slot.reset().await })).collect();
+        let ends: Vec<_> =
+            slots.into_iter().map(|slot| tokio::spawn(async move { slot.reset().await })).collect();
         for end in ends {
             let _ = end.await;
         }
@@ -212,7 +252,9 @@ impl Supervisor {
     fn slot(&self, row: &Server, root: roots::ServerRoot) -> Arc<Slot> {
         let key = Key { id: row.id.clone(), root: root.real_path.clone() };
         let mut slots = self.slots();
-        Arc::clone(slots.entry(key.clone()).or_insert_with(|| Arc::new(Slot::new(key, row.clone(), root))))
+        Arc::clone(
+            slots.entry(key.clone()).or_insert_with(|| Arc::new(Slot::new(key, row.clone(), root))),
+        )
     }
 
     fn slots(&self) -> MutexGuard<'_, BTreeMap<Key, Arc<Slot>>> {

@@ -1,20 +1,21 @@
 //! One running server: what it can do, what it was sent, and how to ask it.
 
 use std::{
+    collections::HashMap,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-use agent_workspace::{FileIdentity, Workspace, WorkspacePath};
-use async_lsp::lsp_types::{PositionEncodingKind, Url, request::Request};
+use agent_workspace::{Workspace, WorkspacePath};
+use async_lsp::lsp_types::{Position, PositionEncodingKind, Url, request::Request};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::{
     capabilities::{field_of, of_client, says_yes},
     connection::{CallError, Connection},
-    documents::{Documents, Note, Synced, Watched},
+    documents::{Documents, Note, Saves, Synced, Watched},
     inbox::{Inbox, folder_of},
     requests::{
         DidChange, DidChangeConfiguration, DidChangeWatchedFiles, DidClose, DidOpen, DidSave, Exit,
@@ -64,6 +65,8 @@ pub(crate) struct Client {
     version: Option<String>,
     encoding: PositionEncoding,
     documents: Mutex<Documents>,
+    /// What the server had told when it was told of the last save of a file.
+    saves: Mutex<HashMap<WorkspacePath, u64>>,
     /// When the first file was opened, from which on indexing may begin.
     opened: Mutex<Option<Instant>>,
 }
@@ -91,8 +94,11 @@ impl Client {
         let root = uri::of_path(&start.root);
         let name = start.root.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let folder = folder_of(&root, &name);
-        let inbox =
-            Inbox { told: Arc::clone(&told), settings: start.settings.clone(), folder: folder.clone() };
+        let inbox = Inbox {
+            told: Arc::clone(&told),
+            settings: start.settings.clone(),
+            folder: folder.clone(),
+        };
         let connection = Connection::open(output, input, inbox);
         let section = start.row.initialization_section.as_deref();
         let options = section.map(|section| start.settings[section].clone());
@@ -114,13 +120,18 @@ impl Client {
             let settings = json!({ "settings": start.settings });
             connection.notify::<DidChangeConfiguration>(settings)?;
         }
+        let saves = match start.row.wait {
+            Wait::CompilerOnSave { .. } => Saves::WhenAsked,
+            _ => Saves::AtOnce,
+        };
         Ok(Self {
             told,
             connection,
             capabilities,
             version: answer["serverInfo"]["version"].as_str().map(str::to_owned),
             encoding,
-            documents: Mutex::new(Documents::new(start.workspace.clone())),
+            documents: Mutex::new(Documents::new(start.workspace.clone(), saves)),
+            saves: Mutex::default(),
             opened: Mutex::default(),
             start,
         })
@@ -174,6 +185,11 @@ impl Client {
         uri::of_path(&self.path(file))
     }
 
+    /// The parameters of a question about a place.
+    pub(crate) fn at(&self, file: &WorkspacePath, position: Position) -> Value {
+        json!({ "textDocument": { "uri": self.uri(file) }, "position": position })
+    }
+
     /// The absolute path of a file of the workspace, as publishes are kept by.
     pub(crate) fn path(&self, file: &WorkspacePath) -> PathBuf {
         self.start.workspace.absolute(file)
@@ -200,23 +216,39 @@ impl Client {
         let synced = documents.sync(file, &self.language(file));
         self.send(documents.take_notes());
         if synced.is_ok() && !known {
-            self.opened.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
+            self.opened
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .get_or_insert_with(Instant::now);
         }
         synced
     }
 
     /// Opens a file as it was before a write, so that what the write breaks can be told from what
     /// was broken before.
-    pub(crate) fn open_before(
-        &self,
-        file: &WorkspacePath,
-        text: Document,
-        identity: FileIdentity,
-    ) -> Synced {
+    pub(crate) fn open_before(&self, file: &WorkspacePath, text: Document) -> Synced {
         let mut documents = self.documents();
-        let synced = documents.open_before(file, &self.language(file), text, identity);
+        let synced = documents.open_before(file, &self.language(file), text);
         self.send(documents.take_notes());
         synced
+    }
+
+    /// Tells of the save of a file, unless it was told; gives what the server had told before the
+    /// last save of this file.
+    pub(crate) fn save(&self, file: &WorkspacePath) -> u64 {
+        let mark = self.told.look().sequence();
+        let mut documents = self.documents();
+        let mut saves = self.saves.lock().unwrap_or_else(PoisonError::into_inner);
+        if documents.save(file) {
+            saves.insert(file.clone(), mark);
+            self.send(documents.take_notes());
+        }
+        saves.get(file).copied().unwrap_or(mark)
+    }
+
+    /// Whether a file is open in it.
+    pub(crate) fn knows(&self, file: &WorkspacePath) -> bool {
+        self.documents().known(file).is_some()
     }
 
     /// Says what became of files that this run changed.
@@ -284,10 +316,14 @@ impl Client {
         if let Some(status) = state.status() {
             if status.health == "error" {
                 let why = status.message.clone();
-                return Readiness::Unhealthy(why.unwrap_or_else(|| "it gives no reason".to_owned()));
+                return Readiness::Unhealthy(
+                    why.unwrap_or_else(|| "it gives no reason".to_owned()),
+                );
             }
             if !status.quiescent {
-                return Readiness::Busy(self.working(state).unwrap_or_else(|| "loading the project".to_owned()));
+                return Readiness::Busy(
+                    self.working(state).unwrap_or_else(|| "loading the project".to_owned()),
+                );
             }
         } else if self.start.row.ready == Ready::ServerStatus {
             return Readiness::Busy(self.working(state).unwrap_or_else(|| "starting".to_owned()));
@@ -333,7 +369,8 @@ impl Client {
         }
     }
 
-    fn language(&self, file: &WorkspacePath) -> String {
+    /// The language id of a file.
+    pub(crate) fn language(&self, file: &WorkspacePath) -> String {
         self.start.row.language_of(file.rel()).unwrap_or("plaintext").to_owned()
     }
 

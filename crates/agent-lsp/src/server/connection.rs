@@ -92,7 +92,11 @@ impl Connection {
     }
 
     /// Asks, and waits until `deadline`. A future that is dropped cancels its request.
-    pub(crate) async fn request<R>(&self, params: Value, deadline: Instant) -> Result<Value, CallError>
+    pub(crate) async fn request<R>(
+        &self,
+        params: Value,
+        deadline: Instant,
+    ) -> Result<Value, CallError>
     where
         R: Request<Params = Value, Result = Value>,
     {
@@ -137,7 +141,8 @@ struct Call<'a> {
 impl Drop for Call<'_> {
     fn drop(&mut self) {
         if let Some(id) = self.calls.cancel(self.token) {
-            let cancel = json!({ "jsonrpc": "2.0", "method": "$/cancelRequest", "params": { "id": id } });
+            let cancel =
+                json!({ "jsonrpc": "2.0", "method": "$/cancelRequest", "params": { "id": id } });
             // Where it cannot be sent the server is gone or does not read.
             let _ = self.writer.send_json(&cancel);
         }
@@ -237,7 +242,9 @@ impl Calls {
         formed.insert("id".to_owned(), json!(id));
         match message.remove("error").filter(|error| !error.is_null()) {
             Some(error) => formed.insert("error".to_owned(), error_of(&error)),
-            None => formed.insert("result".to_owned(), message.remove("result").unwrap_or_default()),
+            None => {
+                formed.insert("result".to_owned(), message.remove("result").unwrap_or_default())
+            }
         };
         Some(Value::Object(formed))
     }

@@ -48,10 +48,22 @@ pub(crate) struct Synced {
 
 #[derive(Debug)]
 struct Open {
-    identity: FileIdentity,
+    /// Of the file that the text was read from; none where the text is another than the disk's.
+    identity: Option<FileIdentity>,
     document: Arc<Document>,
     version: i32,
     used: u64,
+    /// Whether the server was told that the text is on the disk.
+    saved: bool,
+}
+
+/// When a server is told of a save.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Saves {
+    /// With the text.
+    AtOnce,
+    /// When it is asked for, since a save starts a compiler.
+    WhenAsked,
 }
 
 /// The documents of one server.
@@ -60,12 +72,13 @@ pub(crate) struct Documents {
     workspace: Workspace,
     open: HashMap<WorkspacePath, Open>,
     notes: Vec<Note>,
+    saves: Saves,
     clock: u64,
 }
 
 impl Documents {
-    pub(crate) fn new(workspace: Workspace) -> Self {
-        Self { workspace, open: HashMap::new(), notes: Vec::new(), clock: 0 }
+    pub(crate) fn new(workspace: Workspace, saves: Saves) -> Self {
+        Self { workspace, open: HashMap::new(), notes: Vec::new(), saves, clock: 0 }
     }
 
     /// How many are open.
@@ -109,7 +122,7 @@ impl Documents {
         };
         if let Some(open) = self.open.get_mut(file) {
             open.used = clock;
-            if open.identity == identity {
+            if open.identity == Some(identity) {
                 let document = Arc::clone(&open.document);
                 return Ok(Synced { document, version: open.version, sent: false });
             }
@@ -119,11 +132,11 @@ impl Documents {
         let uri = self.uri(file);
         let synced = match self.open.get_mut(file) {
             Some(open) if open.document.text() == document.text() => {
-                open.identity = content.identity;
+                open.identity = Some(content.identity);
                 Synced { document: Arc::clone(&open.document), version: open.version, sent: false }
             }
             Some(open) => {
-                open.identity = content.identity;
+                open.identity = Some(content.identity);
                 open.document = Arc::clone(&document);
                 open.version += 1;
                 let version = open.version;
@@ -132,11 +145,14 @@ impl Documents {
                     "textDocument": { "uri": uri, "version": version },
                     "contentChanges": [{ "text": document.text() }],
                 })));
-                self.notes.push(Note::Save(json!({ "textDocument": { "uri": uri } })));
+                open.saved = self.saves == Saves::AtOnce;
+                if open.saved {
+                    self.notes.push(saved(&uri));
+                }
                 Synced { document, version, sent: true }
             }
             None => {
-                let opened = self.open_with(file, language, document, content.identity);
+                let opened = self.open_with(file, language, document, Some(content.identity));
                 self.close_beyond(MAX_OPEN);
                 opened
             }
@@ -150,17 +166,32 @@ impl Documents {
         file: &WorkspacePath,
         language: &str,
         text: Document,
-        identity: FileIdentity,
     ) -> Synced {
         match self.known(file) {
             Some(known) => known,
-            None => self.open_with(file, language, Arc::new(text), identity),
+            None => self.open_with(file, language, Arc::new(text), None),
+        }
+    }
+
+    /// Says that the text of a file is on the disk, unless that was said; whether it was not.
+    pub(crate) fn save(&mut self, file: &WorkspacePath) -> bool {
+        let uri = self.uri(file);
+        match self.open.get_mut(file).filter(|open| !open.saved) {
+            Some(open) => {
+                open.saved = true;
+                self.notes.push(saved(&uri));
+                true
+            }
+            None => false,
         }
     }
 
     /// Brings every open document up to the disk, since a shell may have changed them, and says
     /// which had changed.
-    pub(crate) fn sync_open(&mut self, language: impl Fn(&WorkspacePath) -> String) -> Vec<WorkspacePath> {
+    pub(crate) fn sync_open(
+        &mut self,
+        language: impl Fn(&WorkspacePath) -> String,
+    ) -> Vec<WorkspacePath> {
         let files: Vec<_> = self.open.keys().cloned().collect();
         let clock = self.clock;
         let mut changed = Vec::new();
@@ -214,7 +245,7 @@ impl Documents {
         file: &WorkspacePath,
         language: &str,
         document: Arc<Document>,
-        identity: FileIdentity,
+        identity: Option<FileIdentity>,
     ) -> Synced {
         self.clock += 1;
         self.notes.push(Note::Open(json!({
@@ -222,8 +253,8 @@ impl Documents {
                 "uri": self.uri(file), "languageId": language, "version": 1, "text": document.text(),
             },
         })));
-        let open =
-            Open { identity, document: Arc::clone(&document), version: 1, used: self.clock };
+        let (used, saved) = (self.clock, self.saves == Saves::AtOnce);
+        let open = Open { identity, document: Arc::clone(&document), version: 1, used, saved };
         self.open.insert(file.clone(), open);
         Synced { document, version: 1, sent: true }
     }
@@ -239,6 +270,10 @@ impl Documents {
     fn uri(&self, file: &WorkspacePath) -> Url {
         uri::of_path(&self.workspace.absolute(file))
     }
+}
+
+fn saved(uri: &Url) -> Note {
+    Note::Save(json!({ "textDocument": { "uri": uri } }))
 }
 
 fn watched(uri: &Url, watched: Watched) -> Value {

@@ -69,7 +69,9 @@ impl Inbox {
             "client/unregisterCapability" => {
                 // The protocol spells the field so.
                 self.told.change(|state| {
-                    list(&params["unregisterations"]).iter().for_each(|item| state.unregister(item));
+                    list(&params["unregisterations"])
+                        .iter()
+                        .for_each(|item| state.unregister(item));
                 });
                 Ok(Value::Null)
             }
@@ -99,7 +101,8 @@ impl Inbox {
     fn hear(&self, method: &str, mut params: Value) {
         match method {
             "textDocument/publishDiagnostics" => {
-                let file = params["uri"].as_str().and_then(|uri| uri::to_path(uri, |path| path.exists()));
+                let file =
+                    params["uri"].as_str().and_then(|uri| uri::to_path(uri, |path| path.exists()));
                 let Some(file) = file else {
                     return self.told.change(|state| state.nonsense += 1);
                 };

@@ -49,6 +49,13 @@ pub(crate) struct Snapshot {
     pub settled: Settled,
 }
 
+impl Snapshot {
+    /// A file that could not be read.
+    pub(crate) fn unread(why: &str) -> Self {
+        Self { diagnostics: Vec::new(), cut: 0, settled: Settled::No(why.to_owned()) }
+    }
+}
+
 /// Whether diagnostics are those of the text that the server has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Settled {
@@ -199,11 +206,12 @@ impl Reading<'_> {
                        checkout is not trusted";
             return self.snapshot(&list, 0, Settled::No(why.to_owned()));
         }
-        let mark = if self.sent.synced.sent { self.sent.mark } else { 0 };
+        let mark = self.client.save(self.file);
         let over = |state: &State| {
             let running = state.progress().keys().any(|token| token.starts_with(check.progress));
             let mut ended = state.ended();
-            let ended = ended.any(|end| end.token.starts_with(check.progress) && end.sequence > mark);
+            let ended =
+                ended.any(|end| end.token.starts_with(check.progress) && end.sequence > mark);
             (ended && !running).then_some(())
         };
         let begins = (Instant::now() + check.begin).min(self.deadline);

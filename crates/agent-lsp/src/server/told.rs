@@ -172,8 +172,7 @@ impl State {
             self.unkept += 1;
             return;
         }
-        let published =
-            Published { version, diagnostics: list, cut, at: Instant::now(), sequence };
+        let published = Published { version, diagnostics: list, cut, at: Instant::now(), sequence };
         self.published.insert(file, published);
     }
 

@@ -16,10 +16,7 @@ pub(super) async fn find(
     root: &Path,
     trust: Trust,
 ) -> Result<Found, Missing> {
-    let place = Place::new([root.to_owned()]).trust(match trust {
-        Trust::Trusted => agent_process::Trust::Trusted,
-        Trust::Untrusted => agent_process::Trust::Untrusted,
-    });
+    let place = place(root, trust);
     let own = row.probe.split_first().filter(|(program, _)| row.programs.contains(program));
     let wanted = wanted(&row.programs);
     if let Some((_, args)) = own {
@@ -33,6 +30,14 @@ pub(super) async fn find(
         return Ok(with_version(found, answered));
     }
     Ok(found)
+}
+
+/// Where to look for the programs of a root.
+pub(super) fn place(root: &Path, trust: Trust) -> Place {
+    Place::new([root.to_owned()]).trust(match trust {
+        Trust::Trusted => agent_process::Trust::Trusted,
+        Trust::Untrusted => agent_process::Trust::Untrusted,
+    })
 }
 
 fn wanted(programs: &[String]) -> Wanted {

@@ -63,7 +63,10 @@ enum State {
     Starting(watch::Receiver<Option<Started>>),
     Running(Arc<Running>),
     /// It ended by itself; it is not started before then, or not at all.
-    Ended { why: String, until: Option<Instant> },
+    Ended {
+        why: String,
+        until: Option<Instant>,
+    },
 }
 
 type Started = Result<Arc<Running>, NoServer>;
@@ -170,9 +173,13 @@ impl Inner {
         self.crashes.push(now);
         let count = self.crashes.len();
         let mut why = format!("{id} ended by itself ({})", ended(&report));
-        let until = BACKOFF.get(count - 1).filter(|_| count < BACKOFF.len()).map(|pause| now + *pause);
+        let until =
+            BACKOFF.get(count - 1).filter(|_| count < BACKOFF.len()).map(|pause| now + *pause);
         if until.is_none() {
-            let _ = write!(why, "; it ended {count} times and is not started again before `lsp reload`");
+            let _ = write!(
+                why,
+                "; it ended {count} times and is not started again before `lsp reload`"
+            );
         }
         self.state = State::Ended { why, until };
     }
@@ -193,7 +200,11 @@ impl Supervisor {
                 State::Running(running) => return Ok(Arc::clone(running)),
                 State::Starting(started) => started.clone(),
                 State::Ended { why, until } if until.is_none_or(|until| Instant::now() < until) => {
-                    return Err(NoServer { code: "server_failed", id: Some(slot.key.id.clone()), why: why.clone() });
+                    return Err(NoServer {
+                        code: "server_failed",
+                        id: Some(slot.key.id.clone()),
+                        why: why.clone(),
+                    });
                 }
                 State::Idle | State::Ended { .. } => {
                     let (done, started) = watch::channel(None);
@@ -205,7 +216,9 @@ impl Supervisor {
         };
         let end = timeout_at(deadline.into(), started.wait_for(Option::is_some)).await;
         match end {
-            Ok(Ok(result)) => result.clone().unwrap_or_else(|| Err(NoServer::starting(&slot.key.id))),
+            Ok(Ok(result)) => {
+                result.clone().unwrap_or_else(|| Err(NoServer::starting(&slot.key.id)))
+            }
             Ok(Err(_)) => Err(NoServer::failed(&slot.key.id, "its start was given up".to_owned())),
             Err(_) => Err(NoServer::starting(&slot.key.id)),
         }
@@ -237,8 +250,9 @@ impl Supervisor {
     async fn start(&self, slot: &Slot) -> Started {
         let id = &slot.key.id;
         let found = find::find(&self.finder, &slot.row, &slot.key.root, self.trust).await;
-        let found = found
-            .map_err(|missing| NoServer::without_program(id, missing.to_string(), &slot.row.install))?;
+        let found = found.map_err(|missing| {
+            NoServer::without_program(id, missing.to_string(), &slot.row.install)
+        })?;
         let program = Program::new(&found.path, &slot.key.root)
             .args(slot.row.args.iter().cloned())
             .stdin(Input::Piped)

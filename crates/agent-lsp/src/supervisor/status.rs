@@ -34,15 +34,17 @@ impl Supervisor {
         let files = self.files();
         for row in self.table.servers().iter().filter(|row| !known.contains(&row.id)) {
             let root = self.root_of(row, &files);
-            let found = find::find(&self.finder, row, self.workspace.roots()[0].path(), self.trust).await;
+            let found =
+                find::find(&self.finder, row, self.workspace.roots()[0].path(), self.trust).await;
             let (state, why) = match (&root, &found) {
                 (Some(_), Ok(_)) => ("not started", "no call has needed it yet".to_owned()),
                 (Some(_), Err(missing)) => {
                     ("no program", format!("{missing}; to install it: {}", row.install))
                 }
-                (None, Ok(_)) => {
-                    ("no root", format!("no file of its languages is below one of {}", row.roots.join(", ")))
-                }
+                (None, Ok(_)) => (
+                    "no root",
+                    format!("no file of its languages is below one of {}", row.roots.join(", ")),
+                ),
                 (None, Err(_)) => continue,
             };
             servers.push(ServerStatus {
@@ -51,7 +53,10 @@ impl Supervisor {
                 state: state.to_owned(),
                 why: Some(why),
                 pid: None,
-                version: found.ok().map(|found| found.version).filter(|version| !version.is_empty()),
+                version: found
+                    .ok()
+                    .map(|found| found.version)
+                    .filter(|version| !version.is_empty()),
                 encoding: None,
                 documents: 0,
             });
@@ -65,8 +70,9 @@ impl Supervisor {
         files.find_map(|file| roots::find(&self.workspace, file, row)).map(|root| root.folder)
     }
 
-    fn files(&self) -> Vec<WorkspacePath> {
-        let roots = (0..self.workspace.roots().len()).filter_map(|_| self.workspace.resolve(".").ok());
+    pub(super) fn files(&self) -> Vec<WorkspacePath> {
+        let roots =
+            (0..self.workspace.roots().len()).filter_map(|_| self.workspace.resolve(".").ok());
         let walks = roots.filter_map(|root| self.workspace.walk(&root, &WalkOptions::new()).ok());
         walks.flat_map(|walk| walk.files).take(MAX_LOOKED_AT).collect()
     }
@@ -82,7 +88,8 @@ fn standing(id: &str, root: Option<String>, standing: &Standing) -> ServerStatus
             Readiness::Unhealthy(why) => ("unhealthy", Some(why)),
         },
         Standing::Ended { why, again: Some(again) } => {
-            let why = format!("{why}; it may be started again in {:.0} s", again.as_secs_f64().ceil());
+            let why =
+                format!("{why}; it may be started again in {:.0} s", again.as_secs_f64().ceil());
             ("crashed", Some(why))
         }
         Standing::Ended { why, again: None } => ("crashed", Some(why.clone())),

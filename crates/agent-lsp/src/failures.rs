@@ -1,0 +1,50 @@
+//! Errors of the crates below and of servers, with their codes, as a tool's.
+
+use agent_tool_core::{ErrorKind, ToolError};
+use serde_json::json;
+
+use crate::server::{CallError, Readiness, words};
+
+pub(crate) fn of_workspace(error: agent_workspace::Error) -> ToolError {
+    use agent_workspace::ErrorKind as Cause;
+    let message = error.message().to_owned();
+    let (kind, code) = match error.kind() {
+        Cause::OutsideWorkspace => (ErrorKind::Denied, "outside_workspace"),
+        Cause::NotFound => (ErrorKind::NotFound, "not_found"),
+        Cause::PermissionDenied => (ErrorKind::Denied, "permission_denied"),
+        Cause::Io => (ErrorKind::Failed, "io"),
+        other => (ErrorKind::InvalidArgs, other.code()),
+    };
+    ToolError::new(kind, code, message).with_source(error)
+}
+
+/// A request that has no answer: whether the server is at work, ended, or refuses.
+pub(crate) fn of_call(
+    id: &str,
+    error: &CallError,
+    ended: Option<&str>,
+    readiness: &Readiness,
+) -> ToolError {
+    let (kind, code, message) = match (error, ended, readiness) {
+        (_, Some(ended), _) => {
+            (ErrorKind::Failed, "server_failed", format!("{id} ended before it answered: {ended}"))
+        }
+        (CallError::Stopped, None, _) => {
+            (ErrorKind::Failed, "server_failed", format!("{id} ended before it answered"))
+        }
+        (CallError::TimedOut { .. }, None, Readiness::Busy(work)) => (
+            ErrorKind::Timeout,
+            "not_ready",
+            format!("{id} did not answer in time; it is at work: {work}; ask again later"),
+        ),
+        (CallError::TimedOut { .. }, None, _) => (
+            ErrorKind::Timeout,
+            "timed_out",
+            format!("{id}: {}; ask again, or reload it", words(error)),
+        ),
+        (CallError::Refused { .. }, None, _) => {
+            (ErrorKind::Failed, "refused", format!("{id}: {}", words(error)))
+        }
+    };
+    ToolError::new(kind, code, message).with_data(json!({ "server": id }))
+}

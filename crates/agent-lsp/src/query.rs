@@ -1,0 +1,15 @@
+//! What can be asked: one module for each kind of question.
+
+mod actions;
+mod asked;
+mod check;
+mod diagnostics;
+mod hover;
+mod navigate;
+mod symbols;
+
+pub use self::{
+    actions::{CodeAction, CodeActions},
+    navigate::Navigation,
+    symbols::{Symbol, Symbols},
+};

@@ -1,0 +1,118 @@
+//! The quick fixes that a server offers. They are listed, never applied.
+
+use std::fmt::Write as _;
+
+use agent_tool_core::ToolError;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{
+    Lsp,
+    location::{Evidence, ResolvedSymbol},
+    server::requests,
+};
+
+/// How many an answer lists.
+pub const MAX_ACTIONS: usize = 50;
+
+/// A quick fix.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CodeAction {
+    /// What it does, in the server's words.
+    pub title: String,
+    /// Its kind, such as `quickfix`.
+    pub kind: Option<String>,
+    /// Whether the server thinks it is the one to take.
+    pub preferred: bool,
+    /// Why it cannot be applied, where it cannot.
+    pub disabled: Option<String>,
+}
+
+/// The answer of `code_actions`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CodeActions {
+    /// What was asked about.
+    pub resolved: ResolvedSymbol,
+    /// The first of them.
+    pub actions: Vec<CodeAction>,
+    /// How many there are.
+    pub total: usize,
+    /// How many of them are not listed.
+    pub more: usize,
+    /// How far it can be believed.
+    pub evidence: Evidence,
+}
+
+impl Lsp {
+    /// The quick fixes at a symbol, with the diagnostics there as their context.
+    ///
+    /// # Errors
+    /// As [`Lsp::navigate`].
+    pub async fn code_actions(
+        &self,
+        file: &str,
+        line: usize,
+        symbol: &str,
+    ) -> Result<CodeActions, ToolError> {
+        let asked = self.asked(file, line, symbol).await?;
+        let client = &asked.running.client;
+        let document = &asked.sent.synced.document;
+        let end = document.position(asked.resolved.range.end, client.encoding());
+        let path = client.path(&asked.file);
+        let published = client.published(&path).map(|published| published.diagnostics);
+        let touches = |diagnostic: &Value| {
+            let line = |at: &str| diagnostic["range"][at]["line"].as_u64().unwrap_or_default();
+            let here = u64::from(asked.position.line);
+            line("start") <= here && here <= line("end")
+        };
+        let diagnostics: Vec<_> = published.into_iter().flatten().filter(touches).collect();
+        let params = json!({
+            "range": { "start": asked.position, "end": end },
+            "context": { "diagnostics": diagnostics, "triggerKind": 1 },
+        });
+        let (answer, evidence) = asked.ask::<requests::CodeAction>(params).await?;
+        let all = answer.as_array().map_or(&[][..], Vec::as_slice);
+        let actions: Vec<_> = all.iter().take(MAX_ACTIONS).filter_map(action).collect();
+        let more = all.len().saturating_sub(MAX_ACTIONS);
+        let resolved = asked.resolved.at.clone();
+        Ok(CodeActions { resolved, total: all.len(), more, actions, evidence })
+    }
+}
+
+fn action(value: &Value) -> Option<CodeAction> {
+    Some(CodeAction {
+        title: value["title"].as_str()?.to_owned(),
+        kind: value["kind"].as_str().map(str::to_owned),
+        preferred: value["isPreferred"] == true,
+        disabled: value["disabled"]["reason"].as_str().map(str::to_owned),
+    })
+}
+
+impl CodeActions {
+    /// What the model reads.
+    pub(crate) fn text(&self) -> String {
+        let mut text = format!("{} code actions", self.total);
+        for action in &self.actions {
+            let _ = write!(text, "\n- {}", action.title);
+            if let Some(kind) = &action.kind {
+                let _ = write!(text, " ({kind})");
+            }
+            if action.preferred {
+                text.push_str(", preferred");
+            }
+            if let Some(why) = &action.disabled {
+                let _ = write!(text, ", not possible: {why}");
+            }
+        }
+        if self.more > 0 {
+            let _ = write!(text, "\n… {} more", self.more);
+        }
+        if self.total > 0 {
+            text.push_str("\nthey are listed, not applied: make the change with edit");
+        }
+        text.push_str(self.evidence.remark());
+        text
+    }
+}

@@ -1,0 +1,23 @@
+//! The tools: the library as a model calls it.
+
+mod on_write;
+mod query;
+
+use std::sync::Arc;
+
+use agent_tool_core::{Tier, Tool, ToolSpec};
+use schemars::{JsonSchema, generate::SchemaSettings};
+
+pub(crate) use self::on_write::on_write;
+use crate::Lsp;
+
+pub(crate) fn all(lsp: &Lsp) -> Vec<Arc<dyn Tool>> {
+    vec![query::tool(lsp)]
+}
+
+fn spec<A: JsonSchema>(name: &str, tier: Tier, description: &str) -> ToolSpec {
+    let settings =
+        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    let schema = settings.into_generator().into_root_schema_for::<A>().to_value();
+    ToolSpec::new(name, tier, description).with_input(schema)
+}
