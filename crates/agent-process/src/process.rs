@@ -19,7 +19,7 @@ use crate::{
 const TAIL_WAIT: Duration = Duration::from_millis(100);
 
 /// How often a tree that was killed is looked at until it is gone.
-const GONE_POLL: Duration = Duration::from_millis(5);
+const GONE_POLL: Duration = Duration::from_millis(20);
 
 /// A process that was started, with its tree. Dropping it kills the whole tree at once; what ended is reaped by a task of the
 /// runtime that it was started on.

@@ -38,9 +38,9 @@ done
 
 # Whatever else carries the run's mark: what left its group, and what was not registered yet.
 for round in 1 2 3; do
-    for process in /proc/[0-9]*; do
-        tr '\0' '\n' <"$process/environ" | grep -q "^AGENT_PROCESS_MARK=\(.*/\)\{0,1\}$1\." &&
-            kill -s KILL "${process#/proc/}"
-    done
+    grep -l "AGENT_PROCESS_MARK=\([0-9a-z./]*/\)\{0,1\}$1\." /proc/[0-9]*/environ |
+        while IFS=/ read -r root proc process file; do
+            kill -s KILL "$process"
+        done
 done
 exit 0

@@ -101,7 +101,7 @@ pub(crate) fn the_first_that_answers_is_taken_in_the_order_of_the_search() {
     });
 }
 
-/// LSP-01 and TRUST-02: the binary of an untrusted checkout is not started, and the answer says that it is there.
+/// TRUST-02: the binary of an untrusted checkout is not started, and the answer says that it is there.
 pub(crate) fn a_local_program_needs_trust_and_is_named_without_it() {
     let machine = Machine::new();
     let ran = machine.at("ran");

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agent_process::{Guard, GuardKind, Launcher, Priority};
+use agent_process::{Guard, GuardKind, Launcher, MARK_VARIABLE, Priority};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{Count, ROLE, TRIAL, lives, own_program, ready, run, stat, until};
@@ -229,6 +229,29 @@ pub(crate) fn an_id_that_was_given_away_is_left_alone() {
         assert_eq!(registered.wait().unwrap().code(), None, "{kind}: ended by a signal");
         assert!(lives(stale.id()) && lives(released.id()), "{kind}");
         for child in [&mut stale, &mut released] {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+}
+
+/// A program that dies between a start and its registration leaves the mark alone.
+pub(crate) fn what_carries_the_mark_is_killed_though_it_was_never_registered() {
+    for kind in ["program", "shell"] {
+        let count = Count::new();
+        let spawn = |mark: &str| {
+            let mut child = role(&count, "session").env(MARK_VARIABLE, mark).spawn().unwrap();
+            ready_number(&mut child);
+            child
+        };
+        let ours = ["this-run.7", "outer.1/this-run.8", "this-run.9/inner.1"].map(spawn);
+        let others = ["other-this-run.7", "this-run-too.7", "outer.1"].map(spawn);
+        tell_and_end(guard_of(kind, "this-run"), "");
+        for mut child in ours {
+            assert!(!child.wait().unwrap().success(), "{kind}");
+        }
+        for mut child in others {
+            assert!(lives(child.id()), "{kind}");
             child.kill().unwrap();
             child.wait().unwrap();
         }

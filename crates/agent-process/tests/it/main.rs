@@ -1,5 +1,11 @@
 //! Everything with real processes: this program, run again, is the scripted child (see `roles`).
 
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "these are tests and their scripted child, under a harness that clippy does not know"
+)]
+
 mod environment;
 mod find;
 mod frame;
@@ -79,6 +85,7 @@ fn main() {
             a_guard_ends_with_its_last_handle,
             a_killed_guard_is_replaced_and_told_of_what_runs,
             an_id_that_was_given_away_is_left_alone,
+            what_carries_the_mark_is_killed_though_it_was_never_registered,
             half_a_line_says_nothing,
             a_foreign_debuggee_is_killed_until_it_is_let_go,
         }

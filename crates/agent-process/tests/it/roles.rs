@@ -1,10 +1,12 @@
 //! What the scripted child can be.
 
+#![expect(clippy::zombie_processes, reason = "what outlives its parent is what these are for")]
+
 use std::{
     env, fs,
     io::{self, BufRead, BufReader, Write},
     os::unix::process::CommandExt,
-    process::{Command, Stdio, exit},
+    process::{Child, Command, Stdio, exit},
     thread,
     time::Duration,
 };
@@ -56,14 +58,16 @@ pub(crate) fn main_if_asked() {
             until_eof();
         }
         ("family-exit", []) => family(),
-        ("orphan", []) => drop(start_ready("session", Environment::Whole)),
+        ("orphan", []) => {
+            start_ready("session", Environment::Whole);
+            say_ready();
+        }
         ("environment", []) => {
             for (name, value) in env::vars() {
                 println!("{name}={value}");
             }
         }
         ("prints-childs-environment", []) => runtime().block_on(prints_childs_environment()),
-        ("folder", []) => println!("{}", env::current_dir().unwrap().display()),
         ("server", [mode]) => runtime().block_on(server(mode)),
         ("owner", [guard, children @ ..]) => runtime().block_on(owner(guard, children)),
         ("owner-with-killed-guard", []) => runtime().block_on(owner_with_killed_guard()),
@@ -134,11 +138,11 @@ fn family() {
 fn marked_family() {
     start_ready("sleep", Environment::Whole);
     start_ready("session", Environment::Whole);
-    start_ready("orphan", Environment::Whole);
+    start_ready("orphan", Environment::Whole).wait().unwrap();
 }
 
 /// Starts a child and waits for its line; the child lives on.
-fn start_ready(role: &str, environment: Environment) {
+fn start_ready(role: &str, environment: Environment) -> Child {
     let mut command = Command::new(own_program());
     if matches!(environment, Environment::Bare) {
         command.env_clear().env(TRIAL, env::var(TRIAL).unwrap());
@@ -148,13 +152,7 @@ fn start_ready(role: &str, environment: Environment) {
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     assert!(line.starts_with("ready"), "{role}: {line:?}");
-    if role == "session" && env::var(ROLE).is_ok_and(|own| own == "orphan") {
-        print!("{line}");
-        io::stdout().flush().unwrap();
-    }
-    if role == "orphan" {
-        child.wait().unwrap();
-    }
+    child
 }
 
 fn runtime() -> tokio::runtime::Runtime {
