@@ -18,6 +18,7 @@ pub fn ci() -> Result<()> {
         sh::run(sh::cargo(args).args(["--", "-D", "warnings"]))
     })?;
     timed("features", features::features)?;
+    timed("language-pack", features::apart)?;
     timed("docs", || docs::docs(docs::Mode::Check))?;
     timed("rustdoc", || {
         let args = ["doc", "--workspace", "--no-deps", "--features", &all];

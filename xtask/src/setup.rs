@@ -9,7 +9,11 @@ use crate::sh::{command, install, root};
 /// The TypeScript compiler checks and builds the TypeScript host of `fixtures/hosts`.
 const NPM_PACKAGES: [&str; 2] = ["typescript@5.9.3", "@types/node@20.19.25"];
 
+/// A real terminal for the tests of the program at one.
+const TERMINAL: &str = "tmux";
+
 pub fn setup() -> Result<()> {
+    terminal()?;
     let npm = root().join(".tools/npm");
     fs::create_dir_all(&npm).with_context(|| format!("cannot create {}", npm.display()))?;
     let wanted = NPM_PACKAGES.join("\n");
@@ -21,6 +25,22 @@ pub fn setup() -> Result<()> {
         fs::write(npm.join("installed.txt"), &wanted)?;
     }
     Ok(())
+}
+
+/// Where it is missing it comes from the system's packages, which takes root.
+fn terminal() -> Result<()> {
+    if command(TERMINAL, ["-V"]).output().is_ok() {
+        return Ok(());
+    }
+    eprintln!("setup: installing {TERMINAL}");
+    let missing = || {
+        format!(
+            "install {TERMINAL} by your system's packages: the tests of the program at a terminal need it"
+        )
+    };
+    install(&mut command("apt-get", ["update", "--quiet"])).with_context(missing)?;
+    let fixed = ["install", "--yes", "--quiet", "--no-install-recommends", TERMINAL];
+    install(&mut command("apt-get", fixed)).with_context(missing)
 }
 
 /// What an earlier setup installed, as it noted it after it was done.

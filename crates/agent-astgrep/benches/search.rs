@@ -18,6 +18,7 @@ use std::{
 use agent_astgrep::{GrepArgs, Pattern, Structure, Trees};
 use agent_edits::Edits;
 use agent_grammars::Grammars;
+use agent_tool_core::Stop;
 use agent_workspace::{MAX_SEARCH_BYTES, SkipReason, WalkOptions, Workspace, WorkspacePath};
 use serde_json::json;
 
@@ -49,7 +50,7 @@ fn all(language: &str, pattern: &str) -> Result<(), Failure> {
         language: Some(language.to_owned()),
         max_results: Some(usize::MAX),
     };
-    let outcome = structure.with_trees(Trees::new(0)).grep(&args)?;
+    let outcome = structure.with_trees(Trees::new(0)).grep(&args, &Stop::new())?;
     let mut out = stdout().lock();
     for found in &outcome.matches {
         serde_json::to_writer(&mut out, found)?;

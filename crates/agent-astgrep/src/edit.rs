@@ -7,7 +7,7 @@ use std::{
 
 use agent_edits::Plan;
 use agent_tool_core::{
-    Content, Context, Event, FileChange, Preview, PreviewKind, ToolError, ToolOutput, clip,
+    Content, Context, Event, FileChange, Preview, PreviewKind, Stop, ToolError, ToolOutput, clip,
 };
 use agent_workspace::{FileContent, SkipReason, WorkspacePath};
 use schemars::JsonSchema;
@@ -22,7 +22,6 @@ use crate::{
     ordered::in_order,
     scan::{Scratch, Unparsed},
     staging::{Accept, Staging, files},
-    stop::Stop,
 };
 
 /// How many characters of the diff a proposal shows; all of it is applied.
@@ -86,9 +85,12 @@ impl Structure {
         let edited = in_order(
             scope.files.len(),
             usize::MAX,
-            stop.flag(),
+            &stop.shared(),
             || Scratch::new(&scope.grammar),
-            |scratch, index| (self.edit_file(&rewrite, &scope.files[index], scratch), 0),
+            |scratch, index| {
+                stop.progress("files searched", index + 1, scope.files.len());
+                (self.edit_file(&rewrite, &scope.files[index], scratch), 0)
+            },
         );
         stop.check()?;
         let mut staged = Staged::new(Plan::new(&self.workspace));
@@ -138,7 +140,7 @@ impl Structure {
             language: args.language.clone(),
             max_results: Some(DEFAULT_RESULTS),
         };
-        let seen = self.grep_until(&search, stop)?;
+        let seen = self.grep(&search, stop)?;
         let text = format!(
             "nothing to replace, so nothing is staged.{}\n{}",
             staged.remarks(),

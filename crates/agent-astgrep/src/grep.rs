@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use agent_tool_core::{ToolError, clip};
+use agent_tool_core::{Stop, ToolError, clip};
 use agent_workspace::{SkipReason, WorkspacePath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,6 @@ use crate::{
     found::GrepMatch,
     ordered::in_order,
     scan::{Look, Scratch},
-    stop::Stop,
 };
 
 /// How many matches are shown where the call does not say.
@@ -124,17 +123,9 @@ impl Structure {
     ///
     /// # Errors
     /// `unparsable_pattern` and the other codes of a pattern, `unknown_language`, `no_language`,
-    /// `ambiguous_language`, and those of a path outside the workspace or missing.
-    pub fn grep(&self, args: &GrepArgs) -> Result<GrepOutcome, ToolError> {
-        self.grep_until(args, &Stop::default())
-    }
-
-    /// The same, ending soon after `stop`.
-    pub(crate) fn grep_until(
-        &self,
-        args: &GrepArgs,
-        stop: &Stop,
-    ) -> Result<GrepOutcome, ToolError> {
+    /// `ambiguous_language`, those of a path outside the workspace or missing, and `stopped` soon
+    /// after the flag is set.
+    pub fn grep(&self, args: &GrepArgs, stop: &Stop) -> Result<GrepOutcome, ToolError> {
         let limit = args.max_results.unwrap_or(DEFAULT_RESULTS);
         let scope = self.scope(args.path.as_deref(), args.language.as_deref(), stop)?;
         let pattern = Pattern::compile(&scope.grammar, &args.pattern).map_err(of_pattern)?;
@@ -142,10 +133,11 @@ impl Structure {
         let looks = in_order(
             scope.files.len(),
             limit,
-            stop.flag(),
+            &stop.shared(),
             || Scratch::new(&scope.grammar),
             |scratch, index| {
                 let look = self.look(&pattern, &scope.files[index], limit, scratch);
+                stop.progress("files searched", index + 1, scope.files.len());
                 let weight = if let Look::Searched(found) = &look { found.count } else { 0 };
                 (look, weight)
             },

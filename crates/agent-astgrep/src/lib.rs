@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod blocking;
 mod edit;
 mod error;
 mod failures;
@@ -17,7 +18,6 @@ mod rewrite;
 mod scan;
 mod search;
 mod staging;
-mod stop;
 mod structure;
 mod symbols;
 mod tools;

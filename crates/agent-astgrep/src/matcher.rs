@@ -2,7 +2,10 @@
 //! of ellipses within a budget of steps.
 
 mod capture;
+mod children;
+mod ellipsis;
 mod equal;
+mod token;
 
 use std::collections::HashSet;
 
@@ -10,7 +13,7 @@ use agent_grammars::tree_sitter::{Node, Tree, TreeCursor};
 
 use crate::pattern::{Capture, Match, Pattern};
 use crate::program::{Element, Item, Leaf};
-use crate::symbols::{BLANK, CLAUSE, COMMA, LEADING, PROSE, SEMICOLON, STRICT, TRANSPARENT};
+use crate::symbols::LEADING;
 
 /// The most steps spent on one node before it is given up, which is reported.
 pub const MAX_STEPS: usize = 100_000;
@@ -204,11 +207,16 @@ impl<'p, 't> Matcher<'p, 't> {
                 && self.extra.is_none()
                 && self.list_with_one_more(elements, at, list, then));
         if !matched {
-            for variable in self.trail.drain(bound..) {
-                self.bindings[variable] = None;
-            }
+            self.undo(bound);
         }
         matched
+    }
+
+    /// Takes back what was bound since the trail was so long.
+    fn undo(&mut self, bound: usize) {
+        for variable in self.trail.drain(bound..) {
+            self.bindings[variable] = None;
+        }
     }
 
     fn list_with_one_more(
@@ -329,161 +337,6 @@ impl<'p, 't> Matcher<'p, 't> {
         matched
     }
 
-    /// Tries the lengths of an ellipsis, the shortest first; one that nothing follows takes all.
-    fn ellipsis(
-        &mut self,
-        variable: Option<usize>,
-        rest: &'p [Element],
-        at: usize,
-        list: List,
-        then: &Then<'p, '_>,
-    ) -> bool {
-        let first_end = self.first_end(rest, at, list, then);
-        if (at..first_end).any(|index| self.is_clause(index)) {
-            return false;
-        }
-        for end in first_end..=list.end {
-            if end > at && self.is_clause(end - 1) {
-                return false;
-            }
-            if !self.step() {
-                return false;
-            }
-            let place = (rest.as_ptr().addr(), self.place(end, list));
-            let remembers = !self.pattern.repeats && self.leniency.is_none();
-            if remembers && self.failed.contains(&place) {
-                continue;
-            }
-            let bound = self.trail.len();
-            let run = Run { first: at, end, list };
-            let matched =
-                self.bind(variable, Binding::Many(run)) && self.list(rest, end, list, then);
-            if matched {
-                return true;
-            }
-            for variable in self.trail.drain(bound..) {
-                self.bindings[variable] = None;
-            }
-            // With no variable to be repeated, what follows fails here whatever came before.
-            if remembers {
-                self.failed.insert(place);
-            }
-        }
-        false
-    }
-
-    /// The shortest length that can be right. Where no other ellipsis follows, what follows takes one
-    /// entry for each element at most, and passes over separators alone; so a list of any length
-    /// costs a few steps.
-    fn first_end(&self, rest: &[Element], at: usize, list: List, then: &Then<'p, '_>) -> usize {
-        if rest.iter().all(|element| element.optional) {
-            return list.end;
-        }
-        let another = rest.iter().any(|element| matches!(element.item, Item::Many { .. }));
-        if another || matches!(then, Then::OpenEnd) || self.leniency.is_some() {
-            return at;
-        }
-        let mut takes = rest.len();
-        let mut end = list.end;
-        while end > at && (takes > 0 || self.entries[end - 1].optional) {
-            end -= 1;
-            takes -= usize::from(!self.entries[end].optional && takes > 0);
-        }
-        end
-    }
-
-    fn place(&self, index: usize, list: List) -> usize {
-        if index < list.end { self.entries[index].node.id() } else { !list.end_byte }
-    }
-
-    fn is_clause(&self, index: usize) -> bool {
-        self.pattern.symbols.has(self.entries[index].node, CLAUSE)
-    }
-
-    /// A list of ellipses alone where the candidate has no such list: all of them are empty.
-    fn bind_empty(&mut self, children: &[Element], at: usize, list: List) -> bool {
-        children.iter().all(|element| match element.item {
-            Item::Many { variable } => {
-                self.bind(variable, Binding::Many(Run { first: at, end: at, list }))
-            }
-            _ => true,
-        })
-    }
-
-    fn take_one(&mut self, variable: Option<usize>, node: Node<'t>) -> bool {
-        let takes = node.is_named() && !node.is_error() && !node.is_missing();
-        takes && self.bind(variable, Binding::One(node))
-    }
-
-    fn bind(&mut self, variable: Option<usize>, binding: Binding<'t>) -> bool {
-        let Some(variable) = variable else { return true };
-        match self.bindings[variable] {
-            Some(known) => self.leniency == Some(Leniency::Repeats) || self.same(known, binding),
-            None => {
-                self.bindings[variable] = Some(binding);
-                self.trail.push(variable);
-                true
-            }
-        }
-    }
-
-    fn token_matches(&self, item: &Item, node: Node<'t>) -> bool {
-        matches!(item, Item::Leaf(leaf) if self.leaf_matches(leaf, node))
-    }
-
-    fn leaf_matches(&self, leaf: &Leaf, node: Node<'t>) -> bool {
-        if node.is_named() != leaf.named || node.is_missing() {
-            return false;
-        }
-        let text = &self.source[node.byte_range()];
-        if leaf.named {
-            return text == &*leaf.text
-                || (leaf.prose
-                    && self.pattern.symbols.has(node, PROSE)
-                    && equal::without_layout(text, &leaf.text));
-        }
-        // An anonymous token may be an alias, so its text counts as well as its kind.
-        node.kind_id() == leaf.kind
-            && (text == &*leaf.text
-                || (self.pattern.folds_case && text.eq_ignore_ascii_case(&leaf.text))
-                || equal::without_layout(text, &leaf.text)
-                || self.pattern.symbols.has(node, BLANK))
-    }
-
-    /// Pushes the children of `node` that are no trivia.
-    fn children(&mut self, node: Node<'t>) -> List {
-        let symbols = &self.pattern.symbols;
-        let first = self.entries.len();
-        self.cursor.reset(node);
-        if self.cursor.goto_first_child() {
-            loop {
-                let child = self.cursor.node();
-                if !symbols.is_trivia(child, self.source) {
-                    self.entries.push(Entry { node: child, optional: false });
-                }
-                if !self.cursor.goto_next_sibling() {
-                    break;
-                }
-            }
-        }
-        let strict = symbols.has(node, STRICT);
-        let mut at_end = true;
-        for entry in self.entries[first..].iter_mut().rev() {
-            if symbols.has(entry.node, TRANSPARENT)
-                && let Some(only) = only_child(entry.node)
-            {
-                entry.node = only;
-            }
-            let traits = symbols.of(entry.node);
-            // Most entries are neither, and at the end of the list nothing can change any more.
-            if at_end || traits & (BLANK | SEMICOLON | COMMA) != 0 {
-                entry.optional = symbols.is_optional_separator(entry.node, strict, &mut at_end);
-            }
-        }
-        let end = self.entries.len();
-        List { first, end, start_byte: node.start_byte(), end_byte: node.end_byte() }
-    }
-
     fn step(&mut self) -> bool {
         self.steps += 1;
         if self.steps > MAX_STEPS {
@@ -491,8 +344,4 @@ impl<'p, 't> Matcher<'p, 't> {
         }
         self.steps <= MAX_STEPS
     }
-}
-
-fn only_child(node: Node<'_>) -> Option<Node<'_>> {
-    if node.child_count() == 1 { node.child(0) } else { None }
 }

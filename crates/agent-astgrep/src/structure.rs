@@ -8,7 +8,7 @@ use std::{
 
 use agent_edits::Edits;
 use agent_grammars::{Grammar, Grammars};
-use agent_tool_core::{ErrorKind, Tool, ToolError};
+use agent_tool_core::{ErrorKind, Stop, Tool, ToolError};
 use agent_workspace::{Skipped, WalkOptions, Workspace, WorkspacePath};
 use serde_json::json;
 
@@ -16,7 +16,6 @@ use crate::{
     Trees,
     failures::{of_grammar, of_workspace},
     staging::Staging,
-    stop::Stop,
     tools,
 };
 

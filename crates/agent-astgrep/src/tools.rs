@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use crate::{
     Structure,
+    blocking::blocking,
     edit::{EditArgs, ResolveArgs},
     grep::GrepArgs,
-    stop::blocking,
 };
 
 const AST_GREP: &str = "Searches code by structure. A pattern is code: `dispose($X)` finds the call however it is spaced, never the \
@@ -48,13 +48,13 @@ impl Tool for AstGrep {
         &self.spec
     }
 
-    fn call<'a>(&'a self, args: Value, _cx: &'a Context) -> BoxFuture<'a, ToolResult> {
+    fn call<'a>(&'a self, args: Value, cx: &'a Context) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let args: GrepArgs = parse_args(&self.spec, args)?;
             args.check()?;
             let structure = self.structure.clone();
-            blocking(move |stop| {
-                let outcome = structure.grep_until(&args, stop)?;
+            blocking(cx, move |stop| {
+                let outcome = structure.grep(&args, stop)?;
                 let data = serde_json::to_value(&outcome).unwrap_or_default();
                 Ok(ToolOutput::text(outcome.text(&args.pattern)).with_data(data))
             })
@@ -73,11 +73,11 @@ impl Tool for AstEdit {
         &self.spec
     }
 
-    fn call<'a>(&'a self, args: Value, _cx: &'a Context) -> BoxFuture<'a, ToolResult> {
+    fn call<'a>(&'a self, args: Value, cx: &'a Context) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let args: EditArgs = parse_args(&self.spec, args)?;
             let structure = self.structure.clone();
-            blocking(move |stop| structure.edit(&args, stop)).await
+            blocking(cx, move |stop| structure.edit(&args, stop)).await
         })
     }
 }
@@ -95,20 +95,20 @@ impl Tool for Resolve {
     fn call<'a>(&'a self, args: Value, cx: &'a Context) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let args: ResolveArgs = parse_args(&self.spec, args)?;
-            let (structure, cx) = (self.structure.clone(), cx.clone());
-            blocking(move |stop| structure.resolve(&args, &cx, stop)).await
+            let (structure, within) = (self.structure.clone(), cx.clone());
+            blocking(cx, move |stop| structure.resolve(&args, &within, stop)).await
         })
     }
 
     fn preview<'a>(
         &'a self,
         args: &'a Value,
-        _cx: &'a Context,
+        cx: &'a Context,
     ) -> BoxFuture<'a, Result<Preview, ToolError>> {
         Box::pin(async move {
             let args: ResolveArgs = parse_args(&self.spec, args.clone())?;
             let structure = self.structure.clone();
-            blocking(move |_| structure.resolve_preview(&args)).await
+            blocking(cx, move |_| structure.resolve_preview(&args)).await
         })
     }
 }
@@ -116,10 +116,6 @@ impl Tool for Resolve {
 fn spec<A: JsonSchema>(name: &str, tier: Tier, description: &str) -> ToolSpec {
     let settings =
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    let mut schema = settings.into_generator().into_root_schema_for::<A>().to_value();
-    // What the arguments as a whole are is the tool's description already.
-    if let Some(fields) = schema.as_object_mut() {
-        fields.remove("description");
-    }
+    let schema = settings.into_generator().into_root_schema_for::<A>().to_value();
     ToolSpec::new(name, tier, description).with_input(schema)
 }

@@ -2,16 +2,16 @@
 
 use std::{ffi::OsStr, io, sync::Arc};
 
-use agent_workspace::{Workspace, WorkspacePath};
+use agent_workspace::{FileIdentity, Workspace, WorkspacePath};
 
 use crate::{
-    ChangeKind, Deviation, DeviationKind, Entry, Error, ErrorKind, Kept, Plan, Result,
+    ChangeKind, Deviation, DeviationKind, Entry, Error, ErrorKind, Executable, Kept, Plan, Result,
     check::{check, check_in},
     folders::{Folder, Folders},
     journal::{Action, Journal, JournalFolder, Step},
     ops::Ops,
     plan::digest,
-    platform::{self, Found},
+    platform,
     recover::records,
     store::Store,
     undo::Unfinished,
@@ -86,7 +86,7 @@ impl Failure {
 }
 
 /// Holds every file against the plan, so that an error names all that deviate and not the first alone.
-fn check_all(ops: &Ops, folders: &mut Folders, plan: &Plan) -> Result<Vec<Option<Found>>> {
+fn check_all(ops: &Ops, folders: &mut Folders, plan: &Plan) -> Result<Vec<Option<FileIdentity>>> {
     let workspace = plan.workspace();
     let mut found = Vec::with_capacity(plan.entries().len());
     let mut stale = Vec::new();
@@ -121,7 +121,7 @@ fn check_all(ops: &Ops, folders: &mut Folders, plan: &Plan) -> Result<Vec<Option
 }
 
 /// Deletions come first: a hard link that goes away is looked at before its other name is written over.
-fn steps<'a>(plan: &'a Plan, found: &[Option<Found>]) -> Vec<Work<'a>> {
+fn steps<'a>(plan: &'a Plan, found: &[Option<FileIdentity>]) -> Vec<Work<'a>> {
     let mut deletions = Vec::new();
     let mut others: Vec<Work> = Vec::new();
     for (entry, found) in plan.entries().iter().zip(found) {
@@ -132,7 +132,8 @@ fn steps<'a>(plan: &'a Plan, found: &[Option<Found>]) -> Vec<Work<'a>> {
             }
             (ChangeKind::Modify, Some(after), Some(found)) => {
                 let action = if found.links > 1 {
-                    Action::Overwrite { device: found.device, inode: found.inode }
+                    let mode = entry.executable().map(|_| found.mode & platform::PERMISSION_BITS);
+                    Action::Overwrite { device: found.device, inode: found.inode, mode }
                 } else {
                     Action::Replace { after: digest(after) }
                 };
@@ -264,12 +265,15 @@ impl ChangeInProgress<'_> {
         match work.action {
             Action::Create { .. } => {
                 let (folder, _) = self.place(work.entry)?;
-                let mode = work
-                    .entry
-                    .mode()
-                    .map_or(platform::NEW_FILE_MODE, |_| platform::PRIVATE_FILE_MODE);
+                let executable = work.entry.executable();
+                let mode = match (work.entry.mode(), executable) {
+                    (Some(_), _) => platform::PRIVATE_FILE_MODE,
+                    (None, Some(Executable::Yes)) => platform::NEW_EXECUTABLE_MODE,
+                    (None, _) => platform::NEW_FILE_MODE,
+                };
                 let file = ops.create(&folder, &new, mode, after)?;
                 if let Some(mode) = work.entry.mode() {
+                    let mode = executable.map_or(mode, |executable| executable.of(mode));
                     ops.set_mode(&file, mode, &folder, &new)?;
                 }
                 ops.sync_file(&file, &folder, &new)
@@ -279,6 +283,10 @@ impl ChangeInProgress<'_> {
                 let old = ops.open_to_read(&folder, &name)?;
                 let file = ops.create(&folder, &new, platform::PRIVATE_FILE_MODE, after)?;
                 ops.copy_metadata(&old, &file, &folder, &new)?;
+                if let Some(executable) = work.entry.executable() {
+                    let mode = executable.of(FileIdentity::of(&file)?.mode);
+                    ops.set_mode(&file, mode, &folder, &new)?;
+                }
                 ops.sync_file(&file, &folder, &new)
             }
             Action::Overwrite { .. } | Action::Delete => Ok(()),
@@ -309,14 +317,21 @@ impl ChangeInProgress<'_> {
                 self.ops.rename(&folder, &new, &name).map_err(io)
             }
             Action::Delete => self.ops.rename_new(&folder, &name, &old).map_err(io),
-            Action::Overwrite { device, inode } => {
+            Action::Overwrite { device, inode, .. } => {
                 let mut file = self.ops.open_to_change(&folder, &name).map_err(io)?;
-                let opened = platform::look_at_handle(&file).map_err(io)?;
+                let opened = FileIdentity::of(&file).map_err(io)?;
                 if (opened.device, opened.inode) != (*device, *inode) {
                     return Err(deviates(DeviationKind::Changed));
                 }
                 let after = entry.after().unwrap_or_default();
-                self.ops.overwrite(&mut file, &folder, &name, after).map_err(io)
+                self.ops.overwrite(&mut file, &folder, &name, after).map_err(io)?;
+                match entry.executable() {
+                    Some(executable) => self
+                        .ops
+                        .set_mode(&file, executable.of(opened.mode), &folder, &name)
+                        .map_err(io),
+                    None => Ok(()),
+                }
             }
         }
     }

@@ -2,13 +2,12 @@
 
 use std::{fmt, io, io::Read};
 
-use agent_workspace::{Workspace, WorkspacePath};
+use agent_workspace::{FileIdentity, FileKind, Workspace, WorkspacePath};
 
 use crate::{
     Entry,
     folders::{Folder, Folders},
     ops::Ops,
-    platform::{self, Found, FoundKind},
 };
 
 /// A file that refused a change, and why.
@@ -74,7 +73,7 @@ pub(crate) fn check(
     ops: &Ops,
     folders: &mut Folders,
     entry: &Entry,
-) -> Result<Option<Found>, DeviationKind> {
+) -> Result<Option<FileIdentity>, DeviationKind> {
     match folders.workspace().follow(entry.path()) {
         Ok(target) if target == *entry.target() => {}
         Ok(_) => return Err(DeviationKind::LeadsElsewhere),
@@ -99,7 +98,7 @@ pub(crate) fn check_in(
     folder: &Folder,
     name: &std::ffi::OsStr,
     before: Option<&[u8]>,
-) -> Result<Option<Found>, DeviationKind> {
+) -> Result<Option<FileIdentity>, DeviationKind> {
     let found = ops.look(folder, name).map_err(|_| DeviationKind::Unreadable)?;
     let (found, before) = match (found, before) {
         (None, None) => return Ok(None),
@@ -107,11 +106,11 @@ pub(crate) fn check_in(
         (Some(_), None) => return Err(DeviationKind::Appeared),
         (Some(found), Some(before)) => (found, before),
     };
-    match found.kind {
-        FoundKind::Folder => return Err(DeviationKind::BecameFolder),
-        FoundKind::Link => return Err(DeviationKind::BecameLink),
-        FoundKind::Special => return Err(DeviationKind::BecameSpecial),
-        FoundKind::File => {}
+    match found.kind() {
+        FileKind::Folder => return Err(DeviationKind::BecameFolder),
+        FileKind::Link => return Err(DeviationKind::BecameLink),
+        FileKind::File => {}
+        _ => return Err(DeviationKind::BecameSpecial),
     }
     match has_bytes(ops, folder, name, &found, before) {
         Ok(true) => Ok(Some(found)),
@@ -126,11 +125,11 @@ fn has_bytes(
     ops: &Ops,
     folder: &Folder,
     name: &std::ffi::OsStr,
-    found: &Found,
+    found: &FileIdentity,
     expected: &[u8],
 ) -> io::Result<bool> {
     let file = ops.open_to_read(folder, name)?;
-    let opened = platform::look_at_handle(&file)?;
+    let opened = FileIdentity::of(&file)?;
     if !opened.is_same_file(found) || opened.size != expected.len() as u64 {
         return Ok(false);
     }

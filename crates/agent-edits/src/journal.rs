@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, io};
 
+use agent_workspace::folder_names;
 use serde::{Deserialize, Serialize};
 
 use crate::{folders::Folder, ops::Ops, platform, store::Store};
@@ -49,7 +50,13 @@ pub(crate) enum Action {
     /// The old file gets a second name, then the temporary file its name.
     Replace { after: String },
     /// The file has several names, so its inode is written over. The bytes of both sides are in the journal's folder.
-    Overwrite { device: u64, inode: u64 },
+    /// `mode` has the permission bits from before, where they change.
+    Overwrite {
+        device: u64,
+        inode: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mode: Option<u32>,
+    },
     /// The old file is renamed away.
     Delete,
 }
@@ -176,7 +183,7 @@ impl JournalFolder {
     /// Ends the journal: first the file that makes it count, then the rest.
     pub(crate) fn remove(&self, ops: &Ops, store: &Store) -> io::Result<()> {
         ops.remove_if_any(&self.folder, JOURNAL.as_ref())?;
-        for name in platform::names(&self.folder.handle)? {
+        for name in folder_names(&self.folder.handle)? {
             ops.remove_if_any(&self.folder, &name)?;
         }
         ops.remove_folder(store.folder(), &self.name)

@@ -19,7 +19,7 @@ pub use check::{Deviation, DeviationKind};
 pub use edits::{Applied, Change, Edits};
 pub use error::{Error, ErrorKind, Result};
 pub use ops::{Hook, Operation};
-pub use plan::{ChangeKind, Entry, Plan};
+pub use plan::{ChangeKind, Entry, Executable, Plan};
 pub use position::{LineIndex, Utf16Position};
 pub use recover::{Kept, Recovery, RecoveryOutcome};
 pub use text_edits::{TextEdit, TextEdits, with_newlines};

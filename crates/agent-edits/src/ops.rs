@@ -9,6 +9,8 @@ use std::{
     sync::Arc,
 };
 
+use agent_workspace::FileIdentity;
+
 use crate::{folders::Folder, platform};
 
 /// Bytes are written in pieces of this size, so that a failure or a crash can come between two of them.
@@ -67,13 +69,9 @@ impl Ops {
         }
     }
 
-    pub(crate) fn look(
-        &self,
-        folder: &Folder,
-        name: &OsStr,
-    ) -> io::Result<Option<platform::Found>> {
+    pub(crate) fn look(&self, folder: &Folder, name: &OsStr) -> io::Result<Option<FileIdentity>> {
         self.announce(Operation::Read, folder, name)?;
-        platform::look(&folder.handle, name)
+        FileIdentity::of_name(&folder.handle, name)
     }
 
     pub(crate) fn open_to_read(&self, folder: &Folder, name: &OsStr) -> io::Result<File> {

@@ -23,6 +23,27 @@ pub struct Entry {
     before: Option<FileContent>,
     after: Option<Vec<u8>>,
     mode: Option<u32>,
+    executable: Option<Executable>,
+}
+
+/// Whether a file can be executed. Read and write bits are not a plan's to change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "a file is one of both")]
+pub enum Executable {
+    /// By everyone who may read it.
+    Yes,
+    /// By nobody.
+    No,
+}
+
+impl Executable {
+    /// Permission bits with the executable ones set or cleared.
+    pub(crate) fn of(self, mode: u32) -> u32 {
+        match self {
+            Self::Yes => mode | (mode & platform::READ_BITS) >> 2,
+            Self::No => mode & !platform::EXECUTE_BITS,
+        }
+    }
 }
 
 /// What happens to a file.
@@ -31,7 +52,7 @@ pub struct Entry {
 pub enum ChangeKind {
     /// There was none.
     Create,
-    /// Its bytes change.
+    /// Its bytes change, or whether it can be executed.
     Modify,
     /// It goes away.
     Delete,
@@ -62,6 +83,7 @@ impl Plan {
             before: Some(before),
             after: Some(after),
             mode: None,
+            executable: None,
         })
     }
 
@@ -72,7 +94,14 @@ impl Plan {
     pub fn write(&mut self, path: &WorkspacePath, after: Vec<u8>) -> Result<()> {
         let target = self.workspace.follow(path)?;
         let before = self.read_if_any(&target)?;
-        self.push(Entry { path: path.clone(), target, before, after: Some(after), mode: None })
+        self.push(Entry {
+            path: path.clone(),
+            target,
+            before,
+            after: Some(after),
+            mode: None,
+            executable: None,
+        })
     }
 
     /// Creates a file where none is. Missing folders are created.
@@ -113,6 +142,40 @@ impl Plan {
         })
     }
 
+    /// Makes a file executable, or not: one that the plan writes, or else one whose bytes stay as they are.
+    ///
+    /// # Errors
+    /// `duplicate_path` for a file that the plan deletes and for two names of one file, and those of [`Workspace::read`].
+    pub fn executable(&mut self, path: &WorkspacePath, executable: Executable) -> Result<()> {
+        let target = self.workspace.follow(path)?;
+        let at = self.entries.iter().position(|entry| entry.target == target);
+        let mut entry = match at {
+            Some(at) => self.entries[at].clone(),
+            None => {
+                let before = self.workspace.read(&target)?;
+                let after = Some(before.bytes.clone());
+                let path = path.clone();
+                Entry { path, target, before: Some(before), after, mode: None, executable: None }
+            }
+        };
+        entry.executable = Some(executable);
+        let shown = self.workspace.show(path);
+        if entry.after.is_none() {
+            return Err(Error::new(
+                ErrorKind::DuplicatePath,
+                format!("`{shown}` is deleted by this change and cannot be made executable or not"),
+            ));
+        }
+        match at {
+            Some(at) => {
+                self.refuse_two_contents(&entry, &shown)?;
+                self.entries[at] = entry;
+                Ok(())
+            }
+            None => self.push(entry),
+        }
+    }
+
     /// The files, in the order in which they were added.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
@@ -140,6 +203,10 @@ impl Plan {
             field(&mut hash, entry.before());
             field(&mut hash, entry.after());
             field(&mut hash, entry.mode.map(u32::to_be_bytes).as_ref().map(<[u8; 4]>::as_slice));
+            field(
+                &mut hash,
+                entry.executable.map(|to| format!("{to:?}")).as_ref().map(String::as_bytes),
+            );
         }
         hex(&hash.finalize())
     }
@@ -160,7 +227,14 @@ impl Plan {
                 ),
             ));
         }
-        self.push(Entry { path: path.clone(), target, before: None, after: Some(after), mode })
+        self.push(Entry {
+            path: path.clone(),
+            target,
+            before: None,
+            after: Some(after),
+            mode,
+            executable: None,
+        })
     }
 
     fn push_delete(&mut self, path: &WorkspacePath, before: FileContent) -> Result<()> {
@@ -171,6 +245,7 @@ impl Plan {
             before: Some(before),
             after: None,
             mode: None,
+            executable: None,
         })
     }
 
@@ -229,14 +304,16 @@ impl Plan {
             return Ok(());
         }
         let other = self.entries.iter().find(|other| {
-            other.identity().is_some_and(|other| other.is_same_file(identity))
-                && other.after().is_some_and(|other| other != after)
+            other.target != entry.target
+                && other.identity().is_some_and(|other| other.is_same_file(identity))
+                && (other.after().is_some_and(|other| other != after)
+                    || other.executable != entry.executable)
         });
         match other {
             Some(other) => Err(Error::new(
                 ErrorKind::DuplicatePath,
                 format!(
-                    "`{shown}` and `{}` are hard links of one file and cannot get different content; change one of them",
+                    "`{shown}` and `{}` are hard links of one file and cannot get different content or modes; change one of them",
                     self.workspace.show(&other.path)
                 ),
             )),
@@ -276,9 +353,22 @@ impl Entry {
         match (self.before(), self.after()) {
             (None, _) => ChangeKind::Create,
             (Some(_), None) => ChangeKind::Delete,
-            (Some(before), Some(after)) if before == after => ChangeKind::Unchanged,
+            (Some(before), Some(after)) if before == after && self.executable().is_none() => {
+                ChangeKind::Unchanged
+            }
             (Some(_), Some(_)) => ChangeKind::Modify,
         }
+    }
+
+    /// Whether the file becomes executable, or ceases to be; `None` where that stays as it is.
+    pub fn executable(&self) -> Option<Executable> {
+        // A new file is not executable, unless it is one that was moved.
+        let bits = match (&self.before, self.mode) {
+            (Some(before), _) => before.identity.mode,
+            (None, Some(mode)) => mode,
+            (None, None) => platform::NEW_FILE_MODE,
+        };
+        self.executable.filter(|executable| executable.of(bits) != bits)
     }
 
     /// The permission bits of a created file, where they are those of a file that was moved.

@@ -1,16 +1,17 @@
 //! What differs by platform: file operations relative to the handle of a folder, never through a link in the last name.
 
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     fs::File,
     io,
     os::fd::{AsFd, OwnedFd},
-    os::unix::ffi::{OsStrExt, OsStringExt},
+    os::unix::ffi::OsStrExt,
     path::Path,
 };
 
+use agent_workspace::FileIdentity;
 use rustix::{
-    fs::{AtFlags, FileType, Gid, Mode, OFlags, RawMode, Uid},
+    fs::{AtFlags, Gid, Mode, OFlags, RawMode, Uid},
     io::Errno,
 };
 
@@ -20,8 +21,13 @@ pub(crate) const PERMISSION_BITS: u32 = 0o7777;
 /// The owner's write bit.
 pub(crate) const OWNER_WRITES: u32 = 0o200;
 
-/// The mode of a new file before the umask.
+/// Everyone's read bits and execute bits.
+pub(crate) const READ_BITS: u32 = 0o444;
+pub(crate) const EXECUTE_BITS: u32 = 0o111;
+
+/// The mode of a new file before the umask, and that of one that can be executed.
 pub(crate) const NEW_FILE_MODE: u32 = 0o666;
+pub(crate) const NEW_EXECUTABLE_MODE: u32 = 0o777;
 
 /// The mode of a new folder before the umask.
 pub(crate) const NEW_FOLDER_MODE: u32 = 0o777;
@@ -34,64 +40,6 @@ pub(crate) const PRIVATE_FOLDER_MODE: u32 = 0o700;
 
 const SAFE: OFlags =
     OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NOCTTY).union(OFlags::NONBLOCK);
-
-/// What a name in a folder is, without following it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Found {
-    pub(crate) kind: FoundKind,
-    pub(crate) device: u64,
-    pub(crate) inode: u64,
-    pub(crate) size: u64,
-    pub(crate) mode: u32,
-    pub(crate) links: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FoundKind {
-    File,
-    Folder,
-    Link,
-    Special,
-}
-
-impl Found {
-    pub(crate) fn is_same_file(&self, other: &Self) -> bool {
-        self.device == other.device && self.inode == other.inode
-    }
-}
-
-#[expect(
-    clippy::unnecessary_cast,
-    clippy::useless_conversion,
-    reason = "the widths of these fields differ by platform"
-)]
-fn found(stat: &rustix::fs::Stat) -> Found {
-    Found {
-        kind: match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => FoundKind::File,
-            FileType::Directory => FoundKind::Folder,
-            FileType::Symlink => FoundKind::Link,
-            _ => FoundKind::Special,
-        },
-        device: stat.st_dev as u64,
-        inode: stat.st_ino as u64,
-        size: stat.st_size as u64,
-        mode: u32::from(stat.st_mode),
-        links: stat.st_nlink as u64,
-    }
-}
-
-pub(crate) fn look(folder: impl AsFd, name: &OsStr) -> io::Result<Option<Found>> {
-    match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(stat) => Ok(Some(found(&stat))),
-        Err(Errno::NOENT) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
-pub(crate) fn look_at_handle(handle: impl AsFd) -> io::Result<Found> {
-    Ok(found(&rustix::fs::fstat(handle)?))
-}
 
 pub(crate) fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
@@ -150,7 +98,7 @@ pub(crate) fn copy_metadata(from: &File, to: &File) -> io::Result<()> {
     }
     copy_attributes(from, to);
     // After the owner, since a change of owner clears the set-id bits.
-    set_mode(to, found(&stat).mode)
+    set_mode(to, FileIdentity::of(from)?.mode)
 }
 
 /// Best effort: a file system may not have attributes, and some namespaces take more rights.
@@ -218,20 +166,6 @@ pub(crate) fn sync(handle: impl AsFd) -> io::Result<()> {
         Ok(()) | Err(Errno::INVAL) => Ok(()),
         Err(error) => Err(error.into()),
     }
-}
-
-/// The names in a folder, in bytewise order.
-pub(crate) fn names(folder: impl AsFd) -> io::Result<Vec<OsString>> {
-    let mut names = Vec::new();
-    for entry in rustix::fs::Dir::read_from(folder)? {
-        let entry = entry?;
-        let name = entry.file_name().to_bytes();
-        if name != b"." && name != b".." {
-            names.push(OsString::from_vec(name.to_vec()));
-        }
-    }
-    names.sort();
-    Ok(names)
 }
 
 /// True when a handle's file belongs to the user of this process.

@@ -1,19 +1,22 @@
 //! What a crash left, finished or undone at the next start.
 
-use std::path::PathBuf;
+use std::{fmt, path::PathBuf};
 
 use agent_workspace::{Workspace, WorkspacePath, uri_to_path};
 
 use crate::{
     Error, ErrorKind, Result,
     folders::Folders,
-    journal::{Journal, JournalFolder, RootRecord, Stage},
+    journal::{Journal, JournalFolder, RootRecord, Stage, TEMPORARY_PREFIX},
     ops::Ops,
     store::Store,
     undo::Unfinished,
 };
 
-/// A change that a crash left, and what became of it.
+/// So many files are named in words; the rest is counted.
+const NAMED_FILES: usize = 5;
+
+/// A change that a crash left, and what became of it. Displayed, it is the sentences for a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recovery {
@@ -23,6 +26,8 @@ pub struct Recovery {
     pub files: Vec<PathBuf>,
     /// Files that someone else changed after the crash; they were left as they are.
     pub kept: Vec<Kept>,
+    /// The folder of its journal in the state folder. It is gone unless the outcome is `Left`.
+    pub journal: PathBuf,
 }
 
 /// What became of a change that a crash left.
@@ -50,6 +55,69 @@ pub struct Kept {
     pub copy: Option<PathBuf>,
 }
 
+impl Recovery {
+    /// True when nothing can be changed in this workspace before it is put right: it is left, and its
+    /// files are in the workspace, or are not known.
+    pub fn blocks(&self, workspace: &Workspace) -> bool {
+        let left = matches!(self.outcome, RecoveryOutcome::Left { .. });
+        // A journal that cannot be read may be of any workspace.
+        let within = |file: &PathBuf| workspace.contain(file).is_some();
+        left && (self.files.is_empty() || self.files.iter().any(within))
+    }
+}
+
+impl fmt::Display for Recovery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let files = named(&self.files);
+        match &self.outcome {
+            RecoveryOutcome::Finished => {
+                write!(f, "a change of {files} was cut off after its end; it is made")?;
+            }
+            RecoveryOutcome::Undone => {
+                write!(
+                    f,
+                    "a change of {files} was cut off and is undone; no file has its new text"
+                )?;
+            }
+            RecoveryOutcome::Left { reason } => {
+                let journal = self.journal.display();
+                if self.files.is_empty() {
+                    write!(
+                        f,
+                        "a change was cut off, and its journal `{journal}` cannot be read ({reason}), so it is not known \
+                         which files it left between old and new; look for names that begin with \
+                         `{TEMPORARY_PREFIX}` in your checkouts (`.old` is a file as it was before), put them right, \
+                         then move the journal away"
+                    )?;
+                } else {
+                    write!(
+                        f,
+                        "a change of {files} was cut off and cannot be undone yet ({reason}); remove the cause and \
+                         start again, or put the files right and move its journal `{journal}` away"
+                    )?;
+                }
+            }
+        }
+        for Kept { path, copy } in &self.kept {
+            let path = path.display();
+            write!(f, "; `{path}` was changed by someone else since and is left as it is")?;
+            if let Some(copy) = copy {
+                write!(f, ", its text from before is in `{}`", copy.display())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn named(files: &[PathBuf]) -> String {
+    let shown: Vec<_> =
+        files.iter().take(NAMED_FILES).map(|file| format!("`{}`", file.display())).collect();
+    match files.len().saturating_sub(NAMED_FILES) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
 /// Goes through all journals of the state folder, those of other workspaces too. Only under the lock.
 pub(crate) fn recover_all(ops: &Ops, store: &Store) -> Result<Vec<Recovery>> {
     let names = store.journals().map_err(|error| {
@@ -64,10 +132,12 @@ pub(crate) fn recover_all(ops: &Ops, store: &Store) -> Result<Vec<Recovery>> {
     })?;
     let mut recovered = Vec::new();
     for name in names {
+        let journal = store.folder().path.join(&name);
         let left = |reason: String, files: Vec<PathBuf>| Recovery {
             outcome: RecoveryOutcome::Left { reason },
             files,
             kept: Vec::new(),
+            journal: journal.clone(),
         };
         let folder = match JournalFolder::open(store, name) {
             Ok(folder) => folder,
@@ -81,10 +151,12 @@ pub(crate) fn recover_all(ops: &Ops, store: &Store) -> Result<Vec<Recovery>> {
             Ok(None) => {
                 let _ = folder.remove(ops, store);
             }
-            Ok(Some(journal)) => {
-                let files = files_of(&journal);
-                recovered.push(match recover(ops, store, &folder, &journal) {
-                    Ok((outcome, kept)) => Recovery { outcome, files, kept },
+            Ok(Some(read)) => {
+                let files = files_of(&read);
+                recovered.push(match recover(ops, store, &folder, &read) {
+                    Ok((outcome, kept)) => {
+                        Recovery { outcome, files, kept, journal: journal.clone() }
+                    }
                     Err(reason) => left(reason, files),
                 });
             }
@@ -96,23 +168,13 @@ pub(crate) fn recover_all(ops: &Ops, store: &Store) -> Result<Vec<Recovery>> {
 
 /// Refuses to change more in a workspace where an earlier change hangs between old and new.
 pub(crate) fn refuse_unfinished(workspace: &Workspace, recovered: &[Recovery]) -> Result<()> {
-    for recovery in recovered {
-        let RecoveryOutcome::Left { reason } = &recovery.outcome else {
-            continue;
-        };
-        // A journal that cannot be read may be of any workspace.
-        let ours = recovery.files.is_empty()
-            || recovery.files.iter().any(|file| workspace.contain(file).is_some());
-        if ours {
-            return Err(Error::new(
-                ErrorKind::UnfinishedChange,
-                format!(
-                    "an earlier change was cut short and cannot be undone yet ({reason}); remove the cause and try again"
-                ),
-            ));
-        }
+    match recovered.iter().find(|recovery| recovery.blocks(workspace)) {
+        Some(recovery) => Err(Error::new(
+            ErrorKind::UnfinishedChange,
+            format!("nothing was changed, since {recovery}"),
+        )),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn recover(

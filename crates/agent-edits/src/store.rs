@@ -10,15 +10,10 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use agent_workspace::Workspace;
+use agent_workspace::{FileIdentity, FileKind, Workspace, folder_names};
 use fd_lock::RwLock;
 
-use crate::{
-    Error, ErrorKind, Result,
-    folders::Folder,
-    ops::Ops,
-    platform::{self, FoundKind},
-};
+use crate::{Error, ErrorKind, Result, folders::Folder, ops::Ops, platform};
 
 const LOCK: &str = "lock";
 const KEPT: &str = "kept";
@@ -59,7 +54,7 @@ impl Store {
         let canonical = std::fs::canonicalize(&absolute).map_err(failed)?;
         refuse_inside(&canonical)?;
         let handle = platform::open_folder(&canonical).map_err(failed)?;
-        let found = platform::look_at_handle(&handle).map_err(failed)?;
+        let found = FileIdentity::of(&handle).map_err(failed)?;
         if !platform::is_own(&handle).map_err(failed)? {
             return Err(failed(io::Error::new(
                 io::ErrorKind::PermissionDenied,
@@ -102,11 +97,11 @@ impl Store {
 
     /// The names of the journals that a crash or a failed rollback left.
     pub(crate) fn journals(&self) -> io::Result<Vec<OsString>> {
-        let mut names = platform::names(&self.folder.handle)?;
+        let mut names = folder_names(&self.folder.handle)?;
         names.retain(|name| {
             name != KEPT
-                && platform::look(&self.folder.handle, name)
-                    .is_ok_and(|found| found.is_some_and(|found| found.kind == FoundKind::Folder))
+                && FileIdentity::of_name(&self.folder.handle, name)
+                    .is_ok_and(|found| found.is_some_and(|found| found.kind() == FileKind::Folder))
         });
         Ok(names)
     }

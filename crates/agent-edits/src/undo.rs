@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use agent_workspace::{WorkspacePath, uri_to_path};
+use agent_workspace::{FileIdentity, FileKind, WorkspacePath, uri_to_path};
 
 use crate::{
     Kept,
@@ -16,7 +16,6 @@ use crate::{
     journal::{Action, Journal, JournalFolder, Stage, Step},
     ops::Ops,
     plan::digest,
-    platform::{Found, FoundKind},
     store::Store,
 };
 
@@ -87,7 +86,9 @@ impl Unfinished<'_> {
             Action::Create { after } => self.undo_create(&place, after, stage),
             Action::Replace { after } => self.undo_replace(&place, after),
             Action::Overwrite { .. } if stage == Stage::Begun => Ok(None),
-            Action::Overwrite { device, inode } => self.undo_overwrite(&place, (*device, *inode)),
+            Action::Overwrite { device, inode, mode } => {
+                self.undo_overwrite(&place, (*device, *inode), *mode)
+            }
             Action::Delete => self.undo_delete(&place),
         }
     }
@@ -152,21 +153,29 @@ impl Unfinished<'_> {
     }
 
     /// What an overwrite leaves when it is cut short is known; anything else is someone's work.
-    fn undo_overwrite(&self, place: &Place, inode: (u64, u64)) -> io::Result<Option<Kept>> {
+    fn undo_overwrite(
+        &self,
+        place: &Place,
+        inode: (u64, u64),
+        mode: Option<u32>,
+    ) -> io::Result<Option<Kept>> {
         let [before, after] = self.journal_folder.kept(self.ops, place.index)?;
         let found = self.ops.look(place.folder, place.name)?;
         let ours = found.is_some_and(|found| {
-            found.kind == FoundKind::File && (found.device, found.inode) == inode
+            found.kind() == FileKind::File && (found.device, found.inode) == inode
         });
         if ours {
             let mut file = self.ops.open_to_change(place.folder, place.name)?;
             let mut now = Vec::new();
             file.read_to_end(&mut now)?;
-            if now == before {
-                return Ok(None);
-            }
-            if is_partly_written(&now, &before, &after) {
+            let partly = now != before && is_partly_written(&now, &before, &after);
+            if partly {
                 self.ops.overwrite(&mut file, place.folder, place.name, &before)?;
+            }
+            if partly || now == before {
+                if let Some(mode) = mode {
+                    self.ops.set_mode(&file, mode, place.folder, place.name)?;
+                }
                 return Ok(None);
             }
         }
@@ -174,8 +183,8 @@ impl Unfinished<'_> {
         Ok(Some(self.left(place, Some(copy))))
     }
 
-    fn has_digest(&self, place: &Place, found: &Found, expected: &str) -> io::Result<bool> {
-        Ok(found.kind == FoundKind::File
+    fn has_digest(&self, place: &Place, found: &FileIdentity, expected: &str) -> io::Result<bool> {
+        Ok(found.kind() == FileKind::File
             && digest(&self.ops.read(place.folder, place.name)?) == expected)
     }
 

@@ -1,14 +1,14 @@
 //! `apply_patch`: several files at once, all of them or none.
 
 use agent_edits::Plan;
-use agent_tool_core::{ErrorKind, ToolError};
-use agent_workspace::{Text, WorkspacePath};
+use agent_tool_core::{ErrorKind, Stop, ToolError};
+use agent_workspace::{Encoding, Text, WorkspacePath};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    Change, Files, Stop, error,
+    Change, Files, error,
     lines::lines,
     nearest::nearest,
     patch::{self, Action, FilePatch, Hunk, Misfit, Patch, Reason},
@@ -20,6 +20,8 @@ const TOLD_FAILURES: usize = 5;
 
 /// So many lines are named where a hunk fits in several places.
 const LISTED_LINES: usize = 20;
+
+const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// What to apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -50,10 +52,11 @@ impl Files {
         let mut planning =
             Planning { files: self, stop, plan: Plan::new(&self.workspace), renames: Vec::new() };
         let mut failures = Vec::new();
-        for file in &patch.files {
+        for (done, file) in patch.files.iter().enumerate() {
             if stop.is_set() {
                 return Err(error::stopped());
             }
+            stop.progress("looked at files of the patch", done, patch.files.len());
             if let Err(failure) = planning.file(file) {
                 failures.push(failure);
             }
@@ -67,7 +70,7 @@ impl Files {
                  all stay",
             ));
         }
-        Ok(Change::new(planning.plan, patch.notes).with_renames(planning.renames))
+        Ok(Change::new(planning.plan, Vec::new()).with_renames(planning.renames))
     }
 }
 
@@ -81,18 +84,28 @@ struct Planning<'a> {
 impl Planning<'_> {
     fn file(&mut self, file: &FilePatch) -> Result<(), ToolError> {
         let path = self.files.resolve(&file.path)?;
-        match &file.action {
-            Action::Create => self.create(&path, file),
-            Action::Delete => self.delete(&path, &file.hunks),
+        let written = match &file.action {
+            Action::Create => {
+                self.create(&path, file)?;
+                path
+            }
+            Action::Delete => return self.delete(&path, &file.hunks),
+            Action::Update if file.hunks.is_empty() => path,
             Action::Update => {
                 let (before, text) = self.files.text(&path, self.stop)?;
                 let after = self.patched(&path, &text, &file.hunks)?;
-                self.plan.modify(&path, before, after).map_err(error::of_edits)
+                self.plan.modify(&path, before, after).map_err(error::of_edits)?;
+                path
             }
             Action::Rename(to) => {
                 let to = self.files.resolve(to)?;
-                self.rename(&path, &to, &file.hunks)
+                self.rename(&path, &to, &file.hunks)?;
+                to
             }
+        };
+        match file.executable {
+            Some(executable) => self.plan.executable(&written, executable).map_err(error::of_edits),
+            None => Ok(()),
         }
     }
 
@@ -172,7 +185,10 @@ impl Planning<'_> {
         text: &Text,
         hunks: &[Vec<Hunk>],
     ) -> Result<Vec<u8>, ToolError> {
-        let mut content = text.content.clone();
+        // A diff of git's has a byte-order mark as a character of the first line.
+        let marked = text.info.encoding == Encoding::Utf8Bom && names_mark(hunks);
+        let mark = if marked { BYTE_ORDER_MARK } else { "" };
+        let mut content = format!("{mark}{}", text.content);
         let total: usize = hunks.iter().map(Vec::len).sum();
         let mut before = 0;
         for group in hunks {
@@ -183,8 +199,16 @@ impl Planning<'_> {
             })?;
             before += group.len();
         }
+        if marked {
+            return Ok(content.into_bytes());
+        }
         text.encode(&content).map_err(error::of_workspace)
     }
+}
+
+fn names_mark(hunks: &[Vec<Hunk>]) -> bool {
+    let mut lines = hunks.iter().flatten().flat_map(Hunk::old);
+    lines.any(|line| line.text.starts_with(BYTE_ORDER_MARK))
 }
 
 fn failure(name: &str, content: &str, text: &Text, hunk: &Hunk, misfit: &Misfit) -> ToolError {

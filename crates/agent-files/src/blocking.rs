@@ -1,65 +1,37 @@
 //! Work that computes or reads files, on the pool that may block.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
-
-use agent_tool_core::{ErrorKind, ToolError};
-
-/// Says that nobody waits for the work any more. A clone is the same flag.
-#[derive(Clone, Debug, Default)]
-pub struct Stop {
-    flag: Arc<AtomicBool>,
-}
-
-impl Stop {
-    /// A flag that is not set.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets the flag.
-    pub fn set(&self) {
-        self.flag.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether the flag is set.
-    #[must_use]
-    pub fn is_set(&self) -> bool {
-        self.flag.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn shared(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.flag)
-    }
-}
+use agent_tool_core::{Context, ErrorKind, Stop, ToolError};
 
 /// Runs the work there. Dropping the future sets the flag; the work ends when it looks at it.
 pub(crate) async fn blocking<T: Send + 'static>(
+    cx: &Context,
     work: impl FnOnce(&Stop) -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
-    let stop = Stop::new();
-    let guard = SetOnDrop(stop.clone());
-    let joined = tokio::task::spawn_blocking(move || work(&stop)).await;
-    drop(guard);
-    match joined {
+    let stop = Stop::new().telling(cx);
+    let _guard = stop.on_drop();
+    match tokio::task::spawn_blocking(move || work(&stop)).await {
         Ok(result) => result,
+        // The runtime above makes an error of the call of it.
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-        Err(error) => Err(ToolError::new(
-            ErrorKind::Cancelled,
-            "stopped",
-            "the program is ending, so the call was not made",
-        )
-        .with_source(error)),
+        Err(error) => {
+            let message = "the program is ending, so the call was not made";
+            Err(ToolError::new(ErrorKind::Cancelled, "stopped", message).with_source(error))
+        }
     }
 }
 
-struct SetOnDrop(Stop);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Drop for SetOnDrop {
-    fn drop(&mut self) {
-        self.0.set();
+    #[test]
+    fn a_panic_of_the_work_is_a_panic_of_the_call() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build();
+        let runtime = runtime.expect("a runtime");
+        let panics =
+            || runtime.block_on(blocking::<()>(&Context::detached(), |_| panic!("no such state")));
+        let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics));
+        let panic = panic.expect_err("the panic goes on");
+        assert_eq!(panic.downcast_ref::<&str>(), Some(&"no such state"));
     }
 }

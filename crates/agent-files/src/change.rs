@@ -1,12 +1,12 @@
 //! A planned change of files: what a preview shows, and what the call then applies.
 
-use agent_edits::{ChangeKind, Entry, Plan};
+use agent_edits::{ChangeKind, Entry, Executable, Plan};
 use agent_tool_core::{
-    Content, Context, Event, FileChange, Preview, PreviewKind, ToolError, ToolOutput,
+    Content, Context, Event, FileChange, Preview, PreviewKind, Stop, ToolError, ToolOutput,
 };
 use serde_json::{Value, json};
 
-use crate::{Files, Stop, diff, error};
+use crate::{Files, diff, error};
 
 /// So many characters of one file's diff are in a result.
 const RESULT_DIFF: usize = 4_000;
@@ -64,8 +64,14 @@ impl Change {
         let bodies: Vec<_> = self
             .entries()
             .map(|entry| {
-                let diff = diff::of_entry(entry, &self.shown(entry), PREVIEW_DIFF);
-                if diff.text.is_empty() { self.sentence(entry, Tense::Planned) } else { diff.text }
+                let diff = diff::of_entry(entry, &self.shown(entry), PREVIEW_DIFF).text;
+                match (diff.is_empty(), entry.executable()) {
+                    (true, _) => self.sentence(entry, Tense::Planned),
+                    (false, None) => diff,
+                    (false, Some(_)) => {
+                        format!("{diff}\n({})", self.sentence(entry, Tense::Planned))
+                    }
+                }
             })
             .collect();
         Preview::new(self.kind(), format!("{tool}: {}", self.title()))
@@ -119,7 +125,7 @@ impl Change {
             Tense::Done(Some(counts)) => Some(counts),
             _ => None,
         };
-        match entry.kind() {
+        let said = match entry.kind() {
             ChangeKind::Create => match self.renames.iter().find(|(_, to)| *to == shown) {
                 Some((from, _)) => {
                     let verb = if done { "renamed" } else { "rename" };
@@ -137,11 +143,17 @@ impl Change {
             _ => {
                 let verb = if done { "modified" } else { "modify" };
                 let lines = match counts {
+                    Some((0, 0)) if entry.before() == entry.after() => String::new(),
                     Some((0, 0)) => " (only line endings or the encoding)".to_owned(),
                     counts => modified(counts),
                 };
                 format!("{verb} `{shown}`{lines}")
             }
+        };
+        match entry.executable() {
+            Some(Executable::Yes) => format!("{said}, executable"),
+            Some(Executable::No) => format!("{said}, not executable"),
+            None => said,
         }
     }
 
@@ -183,11 +195,15 @@ impl Change {
         let files: Vec<_> = self
             .changes()
             .iter()
-            .map(|change| {
+            .zip(self.entries())
+            .map(|(change, entry)| {
                 let from = self.renames.iter().find(|(_, to)| *to == change.path);
                 let mut file = json!({ "path": change.path, "kind": change.kind() });
                 if let Some((from, _)) = from {
                     file["from"] = json!(from);
+                }
+                if let Some(executable) = entry.executable() {
+                    file["executable"] = json!(executable == Executable::Yes);
                 }
                 file
             })

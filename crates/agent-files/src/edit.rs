@@ -3,13 +3,13 @@
 mod find;
 
 use agent_edits::{Plan, TextEdit, TextEdits};
-use agent_tool_core::{ErrorKind, ToolError};
+use agent_tool_core::{ErrorKind, Stop, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    Change, Files, Stop, error,
+    Change, Files, error,
     lines::{line_of, lines},
     report,
 };

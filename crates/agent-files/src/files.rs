@@ -1,12 +1,12 @@
 //! The resource that the tools share, and what all of them need of it.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use agent_edits::Edits;
-use agent_tool_core::{ErrorKind, ToolError};
+use agent_tool_core::{ErrorKind, Stop, ToolError};
 use agent_workspace::{FileContent, Text, WalkOptions, Workspace, WorkspacePath};
 
-use crate::{Stop, error};
+use crate::{artifacts, error};
 
 /// So many names are proposed for one that does not exist.
 const PROPOSED: usize = 3;
@@ -24,6 +24,7 @@ const MAX_NAMES: usize = 5_000;
 pub struct Files {
     pub(crate) workspace: Workspace,
     pub(crate) edits: Edits,
+    pub(crate) artifacts: Option<Arc<Path>>,
     exclude: Arc<Vec<String>>,
 }
 
@@ -31,7 +32,7 @@ impl Files {
     /// The files of a workspace, changed through `edits`, which must be those of the same workspace.
     #[must_use]
     pub fn new(workspace: Workspace, edits: Edits) -> Self {
-        Self { workspace, edits, exclude: Arc::default() }
+        Self { workspace, edits, artifacts: None, exclude: Arc::default() }
     }
 
     /// The same without the files that these globs name, where a folder is searched.
@@ -54,6 +55,9 @@ impl Files {
     }
 
     pub(crate) fn resolve(&self, path: &str) -> Result<WorkspacePath, ToolError> {
+        if self.artifact(path).is_some() {
+            return Err(artifacts::only_read(path));
+        }
         self.workspace.resolve(path).map_err(error::of_workspace)
     }
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod apply_patch;
+mod artifacts;
 mod blocking;
 mod change;
 mod diff;
@@ -18,14 +19,14 @@ mod write;
 
 pub use crate::{
     apply_patch::ApplyPatchArgs,
-    blocking::Stop,
+    artifacts::{ARTIFACT_SCHEME, MAX_ARTIFACT_NAME},
     change::Change,
     edit::EditArgs,
     files::Files,
     patch::{Action, FilePatch, Hunk, HunkLine, MAX_PATCH_BYTES, Mark, Patch},
     read::{DEFAULT_LINES, MAX_IMAGE_BYTES, MAX_LINE, MAX_SHOWN, ReadArgs, ReadLines, ReadOutcome},
     search::{
-        DEFAULT_RESULTS, FileCount, LineMatch, MAX_CONTEXT, MAX_PATTERN, MAX_RESULTS,
+        DEFAULT_RESULTS, DecodedFile, FileCount, LineMatch, MAX_CONTEXT, MAX_PATTERN, MAX_RESULTS,
         REGEX_SIZE_LIMIT, SearchArgs, SearchOutcome, SearchOutput, SkippedFile,
     },
     tools::{apply_patch_tool, edit_tool, read_tool, search_tool, write_tool},

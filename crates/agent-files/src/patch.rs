@@ -6,6 +6,7 @@ mod locate;
 mod path;
 mod unified;
 
+use agent_edits::Executable;
 use agent_tool_core::{ErrorKind, ToolError};
 
 pub(crate) use hunks::{apply, created};
@@ -24,8 +25,6 @@ const FORMATS: &str = "send a unified diff, or `*** Begin Patch` with `*** Add F
 pub struct Patch {
     /// What happens to each file, in the order of the patch.
     pub files: Vec<FilePatch>,
-    /// What the patch says and is not done, such as a file's mode.
-    pub notes: Vec<String>,
 }
 
 /// What a patch does to one file.
@@ -38,6 +37,8 @@ pub struct FilePatch {
     pub action: Action,
     /// The changed places. A file that the patch names several times has one list for each time.
     pub hunks: Vec<Vec<Hunk>>,
+    /// Whether the file becomes executable or ceases to be, where the patch says so by a mode.
+    pub executable: Option<Executable>,
 }
 
 /// What happens to a file of a patch.
@@ -100,7 +101,7 @@ impl Patch {
     /// # Errors
     ///
     /// `too_large`, `invalid_patch` with the line of the patch, `unsupported_patch` for what is no
-    /// change of text (binary data, links, a mode alone).
+    /// change of text (binary data, links).
     pub fn parse(text: &str) -> Result<Self, ToolError> {
         if text.len() > MAX_PATCH_BYTES {
             return Err(ToolError::new(
@@ -135,7 +136,10 @@ impl Patch {
                     && file.action == Action::Update
             });
             match first {
-                Some(first) => first.hunks.extend(file.hunks),
+                Some(first) => {
+                    first.hunks.extend(file.hunks);
+                    first.executable = file.executable.or(first.executable);
+                }
                 None => files.push(file),
             }
         }

@@ -2,13 +2,16 @@
 
 mod image;
 
-use agent_tool_core::{ErrorKind, Part, ToolError, ToolOutput, clip};
+use agent_tool_core::{ErrorKind, Part, Stop, ToolError, ToolOutput, clip};
 use agent_workspace::{Encoding, LineEnding, Text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::{Files, Stop, error, lines::lines};
+use crate::{
+    Files, artifacts, error,
+    lines::{Line, lines},
+};
 
 pub use image::MAX_IMAGE_BYTES;
 
@@ -27,7 +30,7 @@ pub const MAX_SHOWN: usize = 30_000;
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ReadArgs {
-    /// The file.
+    /// The file, or `artifact:NAME` as a cut result gave it.
     pub path: String,
     /// First line, from 1.
     #[serde(default)]
@@ -95,9 +98,13 @@ impl Files {
     ///
     /// # Errors
     ///
-    /// `invalid_args`, `offset_past_end`, `binary_file`, `too_large`, and those of
-    /// [`agent_workspace::Workspace::read`].
+    /// `invalid_args`, `offset_past_end`, `binary_file`, `too_large`, `unknown_artifact`,
+    /// `invalid_artifact`, and those of [`agent_workspace::Workspace::read`].
     pub fn read(&self, args: &ReadArgs, stop: &Stop) -> Result<ReadOutcome, ToolError> {
+        if let Some((folder, name)) = self.artifact(&args.path) {
+            let text = Text::decode(&artifacts::read(folder, name)?);
+            return view(args.path.clone(), &text, args, LongLines::Folded).map(ReadOutcome::Lines);
+        }
         let path = self.resolve(&args.path)?;
         let shown = self.workspace.show(&path);
         let bytes = self.content(&path, stop)?.bytes;
@@ -109,7 +116,7 @@ impl Files {
         if text.info.binary {
             return Err(error::binary(&shown, bytes.len()));
         }
-        view(shown, &text, args).map(ReadOutcome::Lines)
+        view(shown, &text, args, LongLines::Cut).map(ReadOutcome::Lines)
     }
 }
 
@@ -126,8 +133,27 @@ pub(crate) fn output(outcome: ReadOutcome) -> ToolOutput {
     }
 }
 
-fn view(path: String, text: &Text, args: &ReadArgs) -> Result<ReadLines, ToolError> {
-    let all = lines(&text.content, text.info.line_ending);
+/// What becomes of a line that is longer than [`MAX_LINE`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LongLines {
+    /// Its rest is not shown.
+    Cut,
+    /// Its rest is further lines: nothing else shows a part of an artifact.
+    Folded,
+}
+
+fn view(
+    path: String,
+    text: &Text,
+    args: &ReadArgs,
+    long: LongLines,
+) -> Result<ReadLines, ToolError> {
+    let mut all = lines(&text.content, text.info.line_ending);
+    let unfolded = all.len();
+    if long == LongLines::Folded {
+        all = all.into_iter().flat_map(folded).collect();
+    }
+    let is_folded = all.len() > unfolded;
     let total = all.len();
     let first = args.offset.unwrap_or(1);
     let limit = args.limit.unwrap_or(DEFAULT_LINES);
@@ -168,12 +194,28 @@ fn view(path: String, text: &Text, args: &ReadArgs) -> Result<ReadLines, ToolErr
         line_ending: text.info.line_ending,
         text: String::new(),
     };
+    if is_folded {
+        out.push_str(&format!("(lines longer than {MAX_LINE} characters are folded)\n"));
+    }
     for remark in remarks(&lines, text, cut_lines) {
         out.push_str(&format!("({remark})\n"));
     }
     out.pop();
     lines.text = out;
     Ok(lines)
+}
+
+/// The pieces of a line, each of which is shown whole.
+fn folded(line: Line<'_>) -> Vec<Line<'_>> {
+    let mut pieces = Vec::new();
+    let mut rest = line;
+    while let Some((at, _)) = rest.text.char_indices().nth(MAX_LINE) {
+        let (piece, after) = rest.text.split_at(at);
+        pieces.push(Line { text: piece, end: "" });
+        rest.text = after;
+    }
+    pieces.push(rest);
+    pieces
 }
 
 fn remarks(view: &ReadLines, text: &Text, cut_lines: usize) -> Vec<String> {

@@ -4,13 +4,13 @@ mod pattern;
 mod render;
 mod scan;
 
-use agent_tool_core::{ToolError, ToolOutput};
-use agent_workspace::SkipReason;
+use agent_tool_core::{Stop, ToolError, ToolOutput};
+use agent_workspace::{Encoding, SkipReason};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::{Files, Stop};
+use crate::Files;
 
 pub use pattern::{MAX_PATTERN, REGEX_SIZE_LIMIT};
 
@@ -109,6 +109,8 @@ pub struct SearchOutcome {
     pub more: bool,
     /// How many files were searched, or listed.
     pub searched: usize,
+    /// The searched files that are no UTF-8, and how they were read: their text is only as right as that.
+    pub decoded: Vec<DecodedFile>,
     /// The files that were left out.
     pub skipped: Vec<SkippedFile>,
     /// The same for a model.
@@ -138,6 +140,16 @@ pub struct FileCount {
     pub file: String,
     /// How many lines.
     pub count: usize,
+}
+
+/// A file that is no UTF-8 and was searched all the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct DecodedFile {
+    /// The path as the workspace shows it.
+    pub file: String,
+    /// How its bytes were read.
+    pub encoding: Encoding,
 }
 
 /// A file that was left out.

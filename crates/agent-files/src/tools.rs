@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use agent_tool_core::{
-    BoxFuture, Context, Preview, Tier, Tool, ToolError, ToolOutput, ToolResult, ToolSpec,
+    BoxFuture, Context, Preview, Stop, Tier, Tool, ToolError, ToolOutput, ToolResult, ToolSpec,
     parse_args,
 };
 use schemars::{JsonSchema, generate::SchemaSettings};
@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
-    ApplyPatchArgs, Change, EditArgs, Files, ReadArgs, SearchArgs, Stop, WriteArgs,
-    blocking::blocking, read, search,
+    ApplyPatchArgs, Change, EditArgs, Files, ReadArgs, SearchArgs, WriteArgs, blocking::blocking,
+    read, search,
 };
 
 const READ: &str = "Reads a file with line numbers, or shows a png, jpeg, gif or webp picture.";
@@ -91,11 +91,11 @@ impl<A: DeserializeOwned + Send + 'static> Tool for Looking<A> {
         &self.spec
     }
 
-    fn call<'a>(&'a self, args: Value, _cx: &'a Context) -> BoxFuture<'a, ToolResult> {
+    fn call<'a>(&'a self, args: Value, cx: &'a Context) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let args: A = parse_args(&self.spec, args)?;
             let (files, work) = (self.files.clone(), self.work);
-            blocking(move |stop| work(&files, &args, stop)).await
+            blocking(cx, move |stop| work(&files, &args, stop)).await
         })
     }
 }
@@ -115,10 +115,10 @@ impl<A: DeserializeOwned + Send + 'static> Tool for Changing<A> {
     fn call<'a>(&'a self, args: Value, cx: &'a Context) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             let args: A = parse_args(&self.spec, args)?;
-            let (files, plan, cx) = (self.files.clone(), self.plan, cx.clone());
-            blocking(move |stop| {
+            let (files, plan, own) = (self.files.clone(), self.plan, cx.clone());
+            blocking(cx, move |stop| {
                 let change = plan(&files, &args, stop)?;
-                files.apply(&change, &cx, stop)
+                files.apply(&change, &own, stop)
             })
             .await
         })
@@ -127,12 +127,12 @@ impl<A: DeserializeOwned + Send + 'static> Tool for Changing<A> {
     fn preview<'a>(
         &'a self,
         args: &'a Value,
-        _cx: &'a Context,
+        cx: &'a Context,
     ) -> BoxFuture<'a, Result<Preview, ToolError>> {
         Box::pin(async move {
             let args: A = parse_args(&self.spec, args.clone())?;
             let (files, plan, name) = (self.files.clone(), self.plan, self.spec.name.clone());
-            blocking(move |stop| Ok(plan(&files, &args, stop)?.preview(&name))).await
+            blocking(cx, move |stop| Ok(plan(&files, &args, stop)?.preview(&name))).await
         })
     }
 }
@@ -154,9 +154,6 @@ fn spec<A: JsonSchema>(name: &str, tier: Tier, description: &str) -> ToolSpec {
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let schema = settings.into_generator().into_root_schema_for::<A>();
     // What the arguments as a whole are is the tool's description already.
-    let mut schema = schema.to_value();
-    if let Some(fields) = schema.as_object_mut() {
-        fields.remove("description");
-    }
+    let schema = schema.to_value();
     ToolSpec::new(name, tier, description).with_input(schema)
 }

@@ -1,12 +1,12 @@
 //! `write`: a file as a whole.
 
 use agent_edits::{Plan, with_newlines};
-use agent_tool_core::{ErrorKind, ToolError};
+use agent_tool_core::{ErrorKind, Stop, ToolError};
 use agent_workspace::{Encoding, FileContent, LineEnding, Text};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{Change, Files, Stop, error};
+use crate::{Change, Files, error};
 
 /// The largest content, in bytes: 16 MiB.
 pub const MAX_CONTENT_BYTES: usize = 16 * 1024 * 1024;

@@ -5,6 +5,8 @@ mod grammar;
 mod languages;
 #[cfg(feature = "language-pack")]
 mod pack;
+#[cfg(feature = "language-pack")]
+mod platform;
 mod profile;
 mod registry;
 

@@ -8,6 +8,7 @@ use tree_sitter_language_pack::LanguageRegistry;
 
 use crate::error::GrammarError;
 use crate::grammar::{Grammar, Origin};
+use crate::platform;
 use crate::profile::{BARE, Profile};
 use crate::registry::Grammars;
 
@@ -110,19 +111,8 @@ fn check_folder(folder: &Path) -> Result<(), GrammarError> {
     if !metadata.is_dir() {
         return refuse("is no folder; give the folder that holds the libraries");
     }
-    if others_can_write(&metadata) {
+    if platform::others_can_write(&metadata) {
         return refuse("can be written by others than its owner; take that right from them first");
     }
     Ok(())
-}
-
-#[cfg(unix)]
-fn others_can_write(metadata: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    metadata.permissions().mode() & 0o022 != 0
-}
-
-#[cfg(not(unix))]
-fn others_can_write(_metadata: &std::fs::Metadata) -> bool {
-    false
 }

@@ -1,16 +1,23 @@
 //! From options and configuration to a run.
 
-use std::{fs, sync::Arc};
+use std::{
+    fs,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use agent_astgrep::{Structure, Trees};
 use agent_builtins::{Resources, default_rules};
 use agent_edits::Edits;
-use agent_files::Files;
+use agent_files::{ARTIFACT_SCHEME, Files};
 use agent_grammars::Grammars;
 use agent_tiers::{Approval, ApproveMode, Artifacts, Run, View};
-use agent_tool_core::{CallId, CardPort, CardQueue, Limits, Tool};
-use agent_workspace::Workspace;
-use anyhow::{Context, Result};
+use agent_tool_core::{CallId, CardPort, CardQueue, Limits, Tier, Tool, for_person};
+use agent_workspace::{Root, Workspace};
+use anyhow::{Context, Result, bail};
 
 use crate::{
     args::Approve,
@@ -26,6 +33,7 @@ pub(crate) struct Assembled {
     pub view: View,
     pub state: State,
     pub workspace: Workspace,
+    pub edits: Edits,
     pub grammars: Arc<Grammars>,
 }
 
@@ -39,24 +47,26 @@ pub(crate) struct Wishes {
     pub tools: Vec<Arc<dyn Tool>>,
     /// What is kept between searches: a run of a single call keeps nothing.
     pub trees: Trees,
-    pub transcript: Option<std::path::PathBuf>,
+    pub transcript: Option<PathBuf>,
 }
 
 impl Wishes {
     /// A run for a person at the terminal, or for nobody.
-    pub(crate) fn of_terminal(config: &Config, transcript: Option<std::path::PathBuf>) -> Self {
+    pub(crate) fn of_terminal(config: &Config, transcript: Option<PathBuf>) -> Self {
         let asks = config.approve.unwrap_or_else(default_approve) == Approve::Ask;
-        let port: Arc<dyn CardPort> = if asks && Terminal::is_there() {
-            Arc::new(Terminal::open())
-        } else {
-            Arc::new(Nobody)
-        };
+        let port: Arc<dyn CardPort> =
+            if asks && Terminal::is_there() { Arc::new(Terminal::new()) } else { Arc::new(Nobody) };
+        Self { port, transcript, ..Self::of_nobody() }
+    }
+
+    /// A run that calls nothing which asks.
+    pub(crate) fn of_nobody() -> Self {
         Self {
             limits: Limits::default(),
-            port,
+            port: Arc::new(Nobody),
             tools: Vec::new(),
             trees: Trees::default(),
-            transcript,
+            transcript: None,
         }
     }
 }
@@ -70,10 +80,8 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
     let state = State::open()?;
     let edits = Edits::open(&workspace, state.journals()).context("the journal of changes")?;
     for recovery in edits.recovered() {
-        anstream::eprintln!(
-            "{}",
-            in_style(FAINT, format!("an earlier run was cut off: {recovery:?}"))
-        );
+        let said = for_person(&recovery.to_string());
+        anstream::eprintln!("{}", in_style(FAINT, format!("of an earlier run: {said}")));
     }
     let grammars = Arc::new(Grammars::bundled());
     let structure = Structure::new(workspace.clone(), edits.clone(), Arc::clone(&grammars))
@@ -81,7 +89,11 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
         .with_endings(config.languages.clone())
         .without_files(config.exclude.clone());
     let registry = Resources::new()
-        .files(Files::new(workspace.clone(), edits).without_files(config.exclude.clone()))
+        .files(
+            Files::new(workspace.clone(), edits.clone())
+                .without_files(config.exclude.clone())
+                .with_artifacts(state.artifacts()),
+        )
         .astgrep(structure)
         .registry()
         .context("the registry")?;
@@ -99,8 +111,9 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
     };
     let approval = Approval::with_queue(mode, default_rules(), CardQueue::new(wishes.port));
     let mut builder = Run::builder(registry)
+        .ceiling(wishes.limits.ceiling.unwrap_or(Tier::Exec))
         .approval(approval)
-        .artifacts(Arc::new(Kept { state: state.clone() }));
+        .artifacts(Arc::new(Kept::new(state.artifacts())));
     if let Some(characters) = config.result_characters {
         builder = builder.result_chars(characters);
     }
@@ -110,7 +123,7 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
     }
     let run = builder.build();
     let view = run.view(config.surface, wishes.limits);
-    Ok(Assembled { run, view, state, workspace, grammars })
+    Ok(Assembled { run, view, state, workspace, edits, grammars })
 }
 
 fn workspace(config: &Config) -> Result<Workspace> {
@@ -121,7 +134,15 @@ fn workspace(config: &Config) -> Result<Workspace> {
             None => builder.root(path),
         };
     }
-    builder.open().context("the workspace")
+    let workspace = builder.open().context("the workspace")?;
+    let roots = workspace.roots();
+    let taken = |root: &Root| ARTIFACT_SCHEME.strip_suffix(':') == Some(root.name());
+    if roots.len() > 1 && roots.iter().any(taken) {
+        bail!(
+            "no root can be named `artifact`, which names kept results; give it another: NAME=DIR"
+        );
+    }
+    Ok(workspace)
 }
 
 /// A person is asked where one is; elsewhere nobody is, and what needs approval is refused.
@@ -129,21 +150,24 @@ pub(crate) fn default_approve() -> Approve {
     if Terminal::is_there() { Approve::Ask } else { Approve::None }
 }
 
-/// Long results in the run's state folder.
+/// Long results in the run's state folder, numbered: a call's id is the host's, and may come again.
 struct Kept {
-    state: State,
+    folder: PathBuf,
+    count: AtomicU64,
+}
+
+impl Kept {
+    fn new(folder: PathBuf) -> Self {
+        Self { folder, count: AtomicU64::new(0) }
+    }
 }
 
 impl Artifacts for Kept {
-    fn keep(&self, call: &CallId, text: &str) -> Option<String> {
-        let name: String = call
-            .as_str()
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
-            .collect();
-        let path = self.state.artifacts().join(format!("{name}.txt"));
-        State::write(&path, text.as_bytes()).ok()?;
-        Some(path.display().to_string())
+    fn keep(&self, _call: &CallId, text: &str) -> Option<String> {
+        let number = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        let name = format!("result_{number}.txt");
+        State::write(&self.folder.join(&name), text.as_bytes()).ok()?;
+        Some(format!("{ARTIFACT_SCHEME}{name}"))
     }
 }
 

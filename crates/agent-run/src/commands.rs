@@ -2,18 +2,18 @@
 
 mod doctor;
 mod print;
+mod progress;
 
 use std::{
     fs,
     io::{self, Read, Write as _},
     path::Path,
     process::ExitCode,
-    time::Duration,
 };
 
 use agent_astgrep::Trees;
-use agent_tiers::{ResultLine, Run, What};
-use agent_tool_core::{Dispatch as _, Event, ToolCall, ToolResult};
+use agent_tiers::ResultLine;
+use agent_tool_core::{Dispatch as _, ToolCall, ToolResult};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -23,21 +23,20 @@ use crate::{
     args::Options,
     assemble::{Assembled, Wishes, assemble},
     config::Config,
+    signals,
     style::{FAINT, in_style},
+    trust,
 };
-
-/// Work that is done sooner needs no word about its progress.
-const QUIET: Duration = Duration::from_secs(1);
 
 /// A tool's error.
 const FAILED: u8 = 1;
 
-/// What a program ends with that was interrupted.
-const INTERRUPTED: u8 = 130;
-
 /// `tools`: what may be called on this surface.
 pub(crate) fn tools(options: &Options) -> Result<ExitCode> {
-    let assembled = prepare(options, Trees::new(0))?;
+    let config = Config::load(options)?;
+    let mut wishes = Wishes::of_nobody();
+    wishes.trees = Trees::new(0);
+    let assembled = assemble(&config, wishes)?;
     let specs = assembled.view.specs();
     if options.json {
         print::line(&serde_json::to_string(&json!({ "tools": specs }))?)?;
@@ -60,9 +59,7 @@ pub(crate) fn call(options: &Options, tool: &str, args: Option<&str>) -> Result<
     };
     let args: Value = serde_json::from_str(&text).context("the arguments are no JSON")?;
     // Nothing is searched twice in a run of one call.
-    let assembled = prepare(options, Trees::new(0))?;
-    let calls = vec![ToolCall::new(tool, args)];
-    run(options, assembled, calls)
+    run(options, Trees::new(0), vec![ToolCall::new(tool, args)])
 }
 
 /// `script`: many calls in one run.
@@ -78,8 +75,7 @@ pub(crate) fn script(options: &Options, file: &Path) -> Result<ExitCode> {
     if calls.is_empty() {
         bail!("{} has no calls; a call is a line {{\"tool\": …, \"args\": …}}", file.display());
     }
-    let assembled = prepare(options, Trees::default())?;
-    run(options, assembled, calls)
+    run(options, Trees::default(), calls)
 }
 
 #[derive(Deserialize)]
@@ -101,14 +97,10 @@ fn parse_script(text: &str) -> Result<Vec<ToolCall>> {
     calls.collect()
 }
 
-fn prepare(options: &Options, trees: Trees) -> Result<Assembled> {
-    let config = Config::load(options)?;
+fn run(options: &Options, trees: Trees, calls: Vec<ToolCall>) -> Result<ExitCode> {
+    let mut config = Config::load(options)?;
     let mut wishes = Wishes::of_terminal(&config, options.transcript.clone());
     wishes.trees = trees;
-    assemble(&config, wishes)
-}
-
-fn run(options: &Options, assembled: Assembled, calls: Vec<ToolCall>) -> Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -116,12 +108,23 @@ fn run(options: &Options, assembled: Assembled, calls: Vec<ToolCall>) -> Result<
         .context("the runtime")?;
     // Dropping the runtime waits for a commit that has begun, whatever interrupted the call.
     runtime.block_on(async {
-        tokio::spawn(tell_progress(assembled.run.clone()));
+        let work = async {
+            trust::ask(&mut config, &*wishes.port).await.context("the trust in this checkout")?;
+            if config.checkout_text.is_some() && !config.trust.is_trusted() {
+                let said = format!("this checkout is not trusted: {}", config.trust.said_by());
+                anstream::eprintln!("{}", in_style(FAINT, said));
+            }
+            let assembled = assemble(&config, wishes)?;
+            tokio::select! {
+                code = make(options, &assembled, calls) => code,
+                never = progress::tell(&assembled.run) => match never {},
+            }
+        };
         tokio::select! {
-            code = make(options, &assembled, calls) => code,
-            _ = tokio::signal::ctrl_c() => {
+            code = work => code,
+            why = signals::ended() => {
                 anstream::eprintln!("{}", in_style(FAINT, "interrupted"));
-                Ok(ExitCode::from(INTERRUPTED))
+                Ok(ExitCode::from(why.exit_code()))
             }
         }
     })
@@ -146,30 +149,8 @@ async fn make(options: &Options, assembled: &Assembled, calls: Vec<ToolCall>) ->
         }
     }
     io::stdout().flush().context("standard output")?;
-    if let Some(failure) = assembled.run.transcript_failure() {
+    if let Err(failure) = assembled.run.flush().await {
         anstream::eprintln!("{}", in_style(FAINT, failure));
     }
     Ok(code)
-}
-
-/// Says on standard error what a long call is at.
-async fn tell_progress(run: Run) {
-    let mut watcher = run.watch();
-    while let Some(watched) = watcher.next().await {
-        let What::Event { call_id, event: Event::Progress { message, done, total }, .. } =
-            &watched.record.what
-        else {
-            continue;
-        };
-        let live = run.live_calls().into_iter().find(|call| call.call_id == *call_id);
-        if live.is_some_and(|call| u128::from(call.ms) >= QUIET.as_millis()) {
-            let counted = match (done, total) {
-                (Some(done), Some(total)) => format!(" {done}/{total}"),
-                (Some(done), None) => format!(" {done}"),
-                _ => String::new(),
-            };
-            let message = agent_tool_core::for_person(message);
-            anstream::eprintln!("{}", in_style(FAINT, format!("{message}{counted}")));
-        }
-    }
 }

@@ -3,21 +3,27 @@
 
 use std::{
     collections::BTreeMap,
-    env, fs,
+    env, fs, io,
     path::{Path, PathBuf},
 };
 
 use agent_tiers::Surface;
 use anyhow::{Context, Result};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use crate::args::{Approve, Options, surface};
+use crate::{
+    args::{Approve, Options, surface},
+    trust::{self, Trust},
+};
 
 /// The checkout's own file, which may only narrow.
 pub(crate) const CHECKOUT_FILE: &str = ".agent-run.toml";
 
 /// What a checkout may say: all of it narrows or names, none of it runs or allows.
 const CHECKOUT_KEYS: [&str; 4] = ["surface", "result_characters", "exclude", "languages"];
+
+/// The environment's part of the configuration.
+const VARIABLES: [&str; 3] = ["AGENT_RUN_SURFACE", "AGENT_RUN_APPROVE", "AGENT_RUN_TRUST"];
 
 /// What holds for this run, and where each part that matters to trust came from.
 #[derive(Debug)]
@@ -34,36 +40,21 @@ pub(crate) struct Config {
     pub languages: BTreeMap<String, String>,
     /// What was found in a file and not followed, with the reason.
     pub ignored: Vec<String>,
+    /// The text of the checkout's own file, where it has one.
+    pub checkout_text: Option<String>,
+    /// Where all of this came from, the weakest first.
+    pub layers: Vec<Layer>,
 }
 
-/// Whether the checkout's own programs may run, and who said so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trust {
-    Untrusted,
-    /// By `--trust`.
-    Flag,
-    /// By `AGENT_RUN_TRUST=1`.
-    Environment,
-    /// By the person's own file, which lists the path.
-    Remembered,
-}
-
-impl Trust {
-    pub(crate) fn is_trusted(self) -> bool {
-        self != Trust::Untrusted
-    }
-
-    pub(crate) fn said_by(self) -> &'static str {
-        match self {
-            Trust::Untrusted => {
-                "nobody said that this checkout is trusted; --trust, AGENT_RUN_TRUST=1 or `trusted` \
-                 in your own configuration would"
-            }
-            Trust::Flag => "--trust",
-            Trust::Environment => "AGENT_RUN_TRUST",
-            Trust::Remembered => "`trusted` in your configuration",
-        }
-    }
+/// One source of configuration, for `doctor` to say.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Layer {
+    /// `checkout`, `person`, `environment` or `flags`.
+    pub name: &'static str,
+    /// The path of its file; none for what has no file.
+    pub path: Option<PathBuf>,
+    /// What it sets; none where there is no file.
+    pub sets: Option<Vec<String>>,
 }
 
 /// The person's own file.
@@ -95,8 +86,19 @@ impl Config {
         let roots = roots(&options.workspace)?;
         let working = &roots[0].1;
         let mut ignored = Vec::new();
-        let checkout = checkout_file(working, &mut ignored);
-        let person = person_file()?;
+        let checkout_text = checkout_text(working, &mut ignored);
+        let checkout_table = checkout_table(checkout_text.as_deref(), &mut ignored);
+        let person_path = config_home().map(|home| home.join("agent-run/config.toml"));
+        let person_table = person_path.as_deref().map(person_table).transpose()?.flatten();
+        let layers =
+            layers(options, working, &checkout_table, person_path.as_deref(), &person_table);
+        let checkout: CheckoutFile = checkout_table.unwrap_or_default().try_into().unwrap_or_else(
+            |error: toml::de::Error| {
+                ignored.push(format!("{CHECKOUT_FILE} was ignored: {}", error.message()));
+                CheckoutFile::default()
+            },
+        );
+        let person = person_file(person_path.as_deref(), person_table)?;
 
         let asked = options.surface.or(env_surface()?).or(person.surface).unwrap_or(Surface::Full);
         // A checkout may take tools away; it never gives one back.
@@ -107,13 +109,20 @@ impl Config {
         Ok(Self {
             surface,
             approve: options.approve.or(env_approve()?).or(person.approve),
-            trust: trust(options, &person.trusted, working),
+            trust: trust(options, &person.trusted, working, checkout_text.as_deref()),
             result_characters: result_characters.into_iter().flatten().min(),
             exclude: person.exclude.into_iter().chain(checkout.exclude).collect(),
             languages,
             ignored,
+            checkout_text,
+            layers,
             roots,
         })
+    }
+
+    /// The canonical path of the working directory: the checkout that is trusted or not.
+    pub(crate) fn working(&self) -> &Path {
+        &self.roots[0].1
     }
 }
 
@@ -134,16 +143,25 @@ fn roots(given: &[String]) -> Result<Vec<(Option<String>, PathBuf)>> {
 }
 
 /// A checkout's file that cannot be read narrows nothing, and is said to have been left alone.
-fn checkout_file(working: &Path, ignored: &mut Vec<String>) -> CheckoutFile {
-    let Ok(text) = fs::read_to_string(working.join(CHECKOUT_FILE)) else {
-        return CheckoutFile::default();
-    };
-    let mut table: toml::Table = match toml::from_str(&text) {
+fn checkout_text(working: &Path, ignored: &mut Vec<String>) -> Option<String> {
+    match fs::read_to_string(working.join(CHECKOUT_FILE)) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => {
+            ignored.push(format!("{CHECKOUT_FILE} cannot be read and was ignored: {error}"));
+            None
+        }
+    }
+}
+
+/// What a checkout may say, without what it may not.
+fn checkout_table(text: Option<&str>, ignored: &mut Vec<String>) -> Option<toml::Table> {
+    let mut table: toml::Table = match toml::from_str(text?) {
         Ok(table) => table,
         Err(error) => {
             ignored
                 .push(format!("{CHECKOUT_FILE} is not TOML and was ignored: {}", error.message()));
-            return CheckoutFile::default();
+            return Some(toml::Table::new());
         }
     };
     let foreign: Vec<String> =
@@ -155,20 +173,50 @@ fn checkout_file(working: &Path, ignored: &mut Vec<String>) -> CheckoutFile {
             CHECKOUT_KEYS.join(", ")
         ));
     }
-    table.try_into().unwrap_or_else(|error: toml::de::Error| {
-        ignored.push(format!("{CHECKOUT_FILE} was ignored: {}", error.message()));
-        CheckoutFile::default()
-    })
+    Some(table)
 }
 
-fn person_file() -> Result<PersonFile> {
-    let Some(path) = config_home().map(|home| home.join("agent-run/config.toml")) else {
-        return Ok(PersonFile::default());
-    };
-    match fs::read_to_string(&path) {
-        Ok(text) => toml::from_str(&text).with_context(|| format!("{}", path.display())),
-        Err(_) => Ok(PersonFile::default()),
+fn person_table(path: &Path) -> Result<Option<toml::Table>> {
+    let said = || format!("{}", path.display());
+    match fs::read_to_string(path) {
+        Ok(text) => toml::from_str(&text).map(Some).with_context(said),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(said),
     }
+}
+
+fn person_file(path: Option<&Path>, table: Option<toml::Table>) -> Result<PersonFile> {
+    let said = || path.unwrap_or(Path::new("config.toml")).display().to_string();
+    table.map_or_else(|| Ok(PersonFile::default()), |table| table.try_into().with_context(said))
+}
+
+fn layers(
+    options: &Options,
+    working: &Path,
+    checkout: &Option<toml::Table>,
+    person_path: Option<&Path>,
+    person: &Option<toml::Table>,
+) -> Vec<Layer> {
+    let keys = |table: &Option<toml::Table>| {
+        table.as_ref().map(|table| table.keys().cloned().collect::<Vec<_>>())
+    };
+    let variables = VARIABLES.iter().filter(|name| env::var_os(name).is_some());
+    let flags = [
+        ("--surface", options.surface.is_some()),
+        ("--approve", options.approve.is_some()),
+        ("--trust", options.trust),
+    ];
+    let flags = flags.iter().filter(|(_, given)| *given).map(|(flag, _)| (*flag).to_owned());
+    vec![
+        Layer { name: "checkout", path: Some(working.join(CHECKOUT_FILE)), sets: keys(checkout) },
+        Layer { name: "person", path: person_path.map(Path::to_owned), sets: keys(person) },
+        Layer {
+            name: "environment",
+            path: None,
+            sets: Some(variables.map(|name| (*name).to_owned()).collect()),
+        },
+        Layer { name: "flags", path: None, sets: Some(flags.collect()) },
+    ]
 }
 
 fn config_home() -> Option<PathBuf> {
@@ -190,15 +238,20 @@ fn env_approve() -> Result<Option<Approve>> {
         .with_context(|| format!("AGENT_RUN_APPROVE={name} takes all, ask or none"))
 }
 
-fn trust(options: &Options, trusted: &[PathBuf], working: &Path) -> Trust {
+fn trust(
+    options: &Options,
+    trusted: &[PathBuf],
+    working: &Path,
+    checkout_text: Option<&str>,
+) -> Trust {
     if options.trust {
         Trust::Flag
     } else if env::var("AGENT_RUN_TRUST").is_ok_and(|value| value == "1") {
         Trust::Environment
     } else if trusted.iter().any(|path| fs::canonicalize(path).is_ok_and(|path| path == working)) {
-        Trust::Remembered
+        Trust::Configured
     } else {
-        Trust::Untrusted
+        trust::recall(working, checkout_text)
     }
 }
 

@@ -5,9 +5,11 @@ mod assemble;
 mod commands;
 mod config;
 mod serve;
+mod signals;
 mod state;
 mod style;
 mod terminal;
+mod trust;
 
 use std::process::ExitCode;
 

@@ -7,16 +7,27 @@ mod peer;
 mod protocol;
 mod session;
 
-use std::process::ExitCode;
+use std::{
+    io::{self, BufReader},
+    process::ExitCode,
+    time::Duration,
+};
 
 use anyhow::{Context, Result};
-use tokio::io::BufReader;
 
-use self::{lines::Outbox, peer::Peer, session::Session};
-use crate::args::Options;
+use self::{
+    lines::{Outbox, read_lines},
+    peer::Peer,
+    protocol::MESSAGE_LIMIT,
+    session::Session,
+};
+use crate::{args::Options, signals};
 
 /// The JSON Schema of every message, both ways.
 const SCHEMA: &str = include_str!("serve/serve.schema.json");
+
+/// How long the end waits for a host that does not read, and for a commit that has begun.
+const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// `serve --schema`.
 pub(crate) fn print_schema() -> Result<ExitCode> {
@@ -24,23 +35,23 @@ pub(crate) fn print_schema() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// `serve`: until the host says `run/shutdown` or closes its end.
+/// `serve`: until the host says `run/shutdown`, closes its end, or a signal comes.
 pub(crate) fn serve(options: &Options) -> Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .context("the runtime")?;
-    runtime.block_on(async {
+    let ended = runtime.block_on(async {
         let (outbox, write) = Outbox::new(tokio::io::stdout());
         let writing = tokio::spawn(write);
         let session = Session::new(Peer::new(outbox), options);
-        session.run(BufReader::new(tokio::io::stdin())).await?;
+        let lines = read_lines(BufReader::new(io::stdin()), MESSAGE_LIMIT);
+        let ended = session.run(lines, signals::ended()).await;
         // What was put before the end is written before the end.
-        let _ = writing.await;
-        Ok::<_, anyhow::Error>(())
-    })?;
-    // Standard input may be in the middle of a read that nothing can interrupt.
-    runtime.shutdown_background();
-    Ok(ExitCode::SUCCESS)
+        let _ = tokio::time::timeout(LAST_WORDS, writing).await;
+        ended
+    });
+    runtime.shutdown_timeout(LAST_WORDS);
+    Ok(ended.map_or(ExitCode::SUCCESS, |why| ExitCode::from(why.exit_code())))
 }

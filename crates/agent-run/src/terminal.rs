@@ -5,18 +5,28 @@ use std::{
     thread,
 };
 
-use agent_tool_core::{BoxFuture, Card, CardError, CardKind, CardPort, Reply};
+use agent_tool_core::{BoxFuture, Card, CardError, CardKind, CardPort, Effect, Reply};
+use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::{Mutex, mpsc};
 
 use crate::style::{FAINT, STRONG, diff, in_style};
 
-/// Lines that were typed while no card was up wait here, up to so many, and are then dropped: an
-/// answer is to the card that its writer saw.
+/// Lines that were typed while no card was up wait here, up to so many, and are dropped by the next
+/// card: an answer is to the card that its writer saw.
 const TYPED_AHEAD: usize = 16;
+
+/// Words that answer a permission, beside the numbers.
+const WORDS: [(&str, &[&str], Effect); 4] = [
+    ("y", &["y", "yes"], Effect::AllowOnce),
+    ("always", &["a", "always"], Effect::AllowRun),
+    ("n", &["n", "no"], Effect::RejectOnce),
+    ("never", &["never"], Effect::RejectRun),
+];
 
 /// Shows cards on standard error and reads answers from standard input.
 pub(crate) struct Terminal {
-    lines: Mutex<mpsc::Receiver<String>>,
+    /// None before the first card: what is typed while nobody asks is the shell's.
+    lines: Mutex<Option<mpsc::Receiver<String>>>,
 }
 
 impl Terminal {
@@ -25,21 +35,25 @@ impl Terminal {
         io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
-    /// Begins to read standard input.
-    pub(crate) fn open() -> Self {
-        let (typed, lines) = mpsc::channel(TYPED_AHEAD);
-        // Reading a terminal blocks for as long as nobody types, so it has a thread of its own,
-        // which ends with the program.
-        thread::spawn(move || {
-            for line in io::stdin().lock().lines() {
-                let Ok(line) = line else { return };
-                if matches!(typed.try_send(line), Err(mpsc::error::TrySendError::Closed(_))) {
-                    return;
-                }
-            }
-        });
-        Self { lines: Mutex::new(lines) }
+    /// A terminal that is read from the first card on.
+    pub(crate) fn new() -> Self {
+        Self { lines: Mutex::new(None) }
     }
+}
+
+/// Begins to read standard input. Reading a terminal blocks for as long as nobody types, so it has a
+/// thread of its own, which ends with the program.
+fn read_lines() -> mpsc::Receiver<String> {
+    let (typed, lines) = mpsc::channel(TYPED_AHEAD);
+    thread::spawn(move || {
+        for line in io::stdin().lock().lines() {
+            let Ok(line) = line else { return };
+            if matches!(typed.try_send(line), Err(mpsc::error::TrySendError::Closed(_))) {
+                return;
+            }
+        }
+    });
+    lines
 }
 
 impl CardPort for Terminal {
@@ -50,6 +64,9 @@ impl CardPort for Terminal {
     fn present(&self, card: Card) -> BoxFuture<'_, Result<Reply, CardError>> {
         Box::pin(async move {
             let mut lines = self.lines.lock().await;
+            // What was typed before the card is up is no answer to it, read already or not.
+            let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+            let lines = lines.get_or_insert_with(read_lines);
             while lines.try_recv().is_ok() {}
             show(&card);
             loop {
@@ -81,9 +98,11 @@ fn show(card: &Card) {
         anstream::eprintln!("{}\n{}", preview.title, diff(&preview.body));
     }
     for (number, option) in (1..).zip(&card.options) {
+        let word = WORDS.iter().find(|(.., effect)| option.effect == Some(*effect));
+        let word = word.map_or(String::new(), |(word, ..)| format!(" ({word})"));
         let more = option.description.as_deref().unwrap_or_default();
         anstream::eprintln!(
-            "  {} {} {}",
+            "  {} {}{word} {}",
             in_style(STRONG, number),
             option.label,
             in_style(FAINT, more)
@@ -93,6 +112,9 @@ fn show(card: &Card) {
 }
 
 fn prompt(card: &Card) -> &'static str {
+    if card.kind == CardKind::Permission {
+        return "type a number, y, n, always or never, or s to skip, which refuses";
+    }
     match (card.options.is_empty(), card.several, card.free_text) {
         (true, _, _) => "type an answer, or s to skip",
         (false, false, false) => "type a number, or s to skip",
@@ -111,6 +133,9 @@ fn read_answer(card: &Card, line: &str) -> Result<Reply, &'static str> {
     if line.eq_ignore_ascii_case("s") {
         return Ok(Reply::Skipped);
     }
+    if let Some(option) = by_word(card, line) {
+        return Ok(Reply::option(option));
+    }
     let numbers =
         line.split(|c: char| c == ',' || c.is_whitespace()).filter(|word| !word.is_empty());
     let chosen: Option<Vec<String>> = numbers
@@ -125,6 +150,15 @@ fn read_answer(card: &Card, line: &str) -> Result<Reply, &'static str> {
     };
     card.check(&reply).map_err(|_| prompt(card))?;
     Ok(reply)
+}
+
+/// The option that a word stands for. Only effects have words: an answer to a question is never
+/// guessed from one.
+fn by_word<'a>(card: &'a Card, line: &str) -> Option<&'a str> {
+    let line = line.to_ascii_lowercase();
+    let (.., effect) = WORDS.iter().find(|(_, words, _)| words.contains(&line.as_str()))?;
+    let option = card.options.iter().find(|option| option.effect == Some(*effect))?;
+    Some(&option.id)
 }
 
 #[cfg(test)]
@@ -157,5 +191,28 @@ mod tests {
         assert_eq!(read_answer(&card, "1, 2"), Ok(both));
         let typed = Reply::Chosen { options: Vec::new(), text: Some("neither".into()) };
         assert_eq!(read_answer(&card, "neither"), Ok(typed));
+    }
+
+    #[test]
+    fn a_permission_takes_words_and_a_question_does_not() {
+        let mut card = card();
+        assert!(read_answer(&card, "y").is_err());
+        card.kind = CardKind::Permission;
+        card.options = vec![
+            CardOption::new("once", "allow").with_effect(Effect::AllowOnce),
+            CardOption::new("run", "allow all").with_effect(Effect::AllowRun),
+            CardOption::new("not", "reject").with_effect(Effect::RejectOnce),
+        ];
+        for (line, option) in [
+            ("y", "once"),
+            ("Yes", "once"),
+            ("a", "run"),
+            ("always", "run"),
+            ("n", "not"),
+            ("3", "not"),
+        ] {
+            assert_eq!(read_answer(&card, line), Ok(Reply::option(option)), "{line}");
+        }
+        assert!(read_answer(&card, "never").is_err(), "no option of this card does that");
     }
 }

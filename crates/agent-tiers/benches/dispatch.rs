@@ -2,7 +2,14 @@
 //! work. `cargo xtask bench dispatch` prints it; the aim is under 5 µs.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
-use std::{io, sync::Arc, time::Instant};
+use std::{
+    io::{self, Write},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Instant,
+};
 
 use agent_tiers::{Approval, ApproveMode, Registry, Rules, Run, Surface};
 use agent_tool_core::{
@@ -27,6 +34,22 @@ impl Tool for Nop {
     }
 }
 
+/// Counts the lines of the transcript, so that what was left out is seen.
+#[derive(Clone, Default)]
+struct Lines(Arc<AtomicU64>);
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
+        self.0.fetch_add(lines as u64, Ordering::Relaxed);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 struct Nobody;
 
 impl CardPort for Nobody {
@@ -46,7 +69,8 @@ fn main() {
     });
     let registry = Registry::builder().tools(tools).build().expect("a sound registry");
     let approval = Approval::new(ApproveMode::All, Rules::default(), Arc::new(Nobody));
-    let run = Run::builder(registry).approval(approval).transcript(io::sink()).build();
+    let lines = Lines::default();
+    let run = Run::builder(registry).approval(approval).transcript(lines.clone()).build();
     let view = run.view(Surface::Full, Limits::default());
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let mut rounds: Vec<f64> = (0..ROUNDS)
@@ -57,10 +81,12 @@ fn main() {
                     let call = ToolCall::new("tool_7", json!({"path": "src/main.rs"}));
                     view.call(call).await.expect("it is there");
                 }
+                run.flush().await.expect("it is written");
             });
             begun.elapsed().as_secs_f64() * 1e9 / f64::from(CALLS)
         })
         .collect();
+    assert_eq!(lines.0.load(Ordering::Relaxed), run.seq(), "no record was left out");
     rounds.sort_by(f64::total_cmp);
     println!("dispatch: {:.0} ns a call (median of {ROUNDS})", rounds[ROUNDS / 2]);
 }

@@ -1,53 +1,58 @@
-//! The gate that asks a person.
+//! The last gate: a person's permission.
 
 use std::{
-    collections::HashMap,
     fmt,
-    sync::{
-        Arc, Mutex, OnceLock,
-        atomic::{AtomicU64, Ordering},
-    },
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::Arc,
+    task::Poll,
 };
 
 use agent_tool_core::{
     BoxFuture, Card, CardError, CardKind, CardOption, CardPort, CardQueue, Context, Decision,
-    Effect, ErrorKind, Gate, Preview, Reply, Tool, ToolCall, ToolError,
+    Effect, ErrorKind, Gate, Preview, Reply, Tier, Tool, ToolCall, ToolError, ToolSpec,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Decider, Policy, Rules,
+    memory::{Key, Memory, Standing, key},
 };
 
-use crate::{Decider, Outcome, Policy, Rules, What, lock, log::Log};
-
 /// Who approves the calls that ask.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ApproveMode {
-    /// Every call is approved. Guardrails, ceilings and rules that refuse still hold.
+    /// Every call is approved, save those that a rule always asks about. Guardrails, ceilings and
+    /// rules that refuse still hold.
     All,
     /// A person is asked.
     Ask,
-    /// Nobody is there.
+    /// Nobody is there: what would ask is refused.
+    #[default]
     Nobody,
 }
 
-/// Asks a person before a call that changes something, with the tool's own preview on the card.
+/// The approval of one run: asks a person before a call that changes something, with the tool's
+/// own preview on the card. The default asks nobody and so lets nothing through that would ask.
 ///
 /// What is not plainly allowed is refused: a skip, a withdrawn card, an answer that does not fit.
-/// "For the rest of the run" holds for one caller and one tool, and never beats a refusal.
+/// It is neither cloned nor shared: what a person said for the rest of the run ends with it.
+#[derive(Default)]
 pub struct Approval {
     mode: ApproveMode,
     rules: Rules,
-    cards: CardQueue,
-    next_card: AtomicU64,
-    remembered: Mutex<HashMap<(String, String), Effect>>,
-    log: OnceLock<Arc<Log>>,
+    cards: Option<CardQueue>,
+    memory: Memory,
 }
 
-/// The options of every permission, with what the person reads.
-const OPTIONS: [(&str, &str, Effect); 4] = [
-    ("allow_once", "allow once", Effect::AllowOnce),
-    ("allow_run", "allow for this run", Effect::AllowRun),
-    ("reject_once", "reject", Effect::RejectOnce),
-    ("reject_run", "reject for this run", Effect::RejectRun),
-];
+/// A decision and whose it is. A read call that no rule mentions is nobody's to decide.
+pub(crate) struct Ruling {
+    pub(crate) decision: Decision,
+    pub(crate) by: Option<Decider>,
+    pub(crate) effect: Option<Effect>,
+}
 
 impl Approval {
     /// An approval of this mode, by these rules, with cards shown through this port.
@@ -59,100 +64,81 @@ impl Approval {
     /// The same with a queue that other askers use too, so that one card is up at a time.
     #[must_use]
     pub fn with_queue(mode: ApproveMode, rules: Rules, cards: CardQueue) -> Self {
-        Self {
-            mode,
-            rules,
-            cards,
-            next_card: AtomicU64::new(1),
-            remembered: Mutex::default(),
-            log: OnceLock::new(),
-        }
+        Self { mode, rules, cards: Some(cards), memory: Memory::default() }
     }
 
-    /// Gives the run's log to write decisions into.
-    pub(crate) fn attach(&self, log: &Arc<Log>) {
-        let _ = self.log.set(Arc::clone(log));
-    }
-
-    async fn decide(&self, tool: &dyn Tool, call: &ToolCall, cx: &Context) -> Decision {
+    pub(crate) async fn rule(&self, tool: &dyn Tool, call: &ToolCall, cx: &Context) -> Ruling {
         let spec = tool.spec();
-        let note = Note { approval: self, cx };
-        match self.rules.policy(spec, &call.args) {
-            Policy::Allow => {
-                if spec.tier > agent_tool_core::Tier::Read {
-                    note.write(Outcome::Allowed, Decider::Rule, None, None);
-                }
-                return Decision::Pass;
+        let policy = self.rules.policy(spec, &call.args);
+        if policy == Policy::Refuse {
+            return Ruling::refused(Decider::Rule, refused_by_rule(spec));
+        }
+        let key = key(spec, cx);
+        let standing = self.memory.get(&key, spec.tier, policy);
+        if standing == Some(Standing::Refused) {
+            return Ruling::refused(Decider::Earlier, refused_for_the_run(spec));
+        }
+        match policy {
+            Policy::Allow if spec.tier == Tier::Read => {
+                Ruling { decision: Decision::Pass, by: None, effect: None }
             }
-            Policy::Refuse => {
-                return note.refuse(Decider::Rule, None, refused_by_rule(&spec.name));
+            Policy::Allow => Ruling::passed(Decider::Rule),
+            // A read call shows no card, so a rule that wants one cannot be heeded but by refusing.
+            _ if spec.tier == Tier::Read => Ruling::refused(Decider::Rule, refused_by_rule(spec)),
+            Policy::Ask if self.mode == ApproveMode::All => Ruling::passed(Decider::Mode),
+            Policy::Ask if self.mode == ApproveMode::Ask && standing.is_some() => {
+                Ruling::passed(Decider::Earlier)
             }
-            Policy::Ask => {}
-        }
-        let caller = (caller_of(cx), spec.name.clone());
-        let earlier = lock(&self.remembered).get(&caller).copied();
-        if earlier == Some(Effect::RejectRun) {
-            return note.refuse(Decider::Earlier, earlier, refused_by_person(&spec.name));
-        }
-        if self.mode == ApproveMode::All {
-            note.write(Outcome::Allowed, Decider::Mode, None, None);
-            return Decision::Pass;
-        }
-        if earlier == Some(Effect::AllowRun) {
-            note.write(Outcome::Allowed, Decider::Earlier, None, earlier);
-            return Decision::Pass;
-        }
-        if self.mode == ApproveMode::Nobody || !self.cards.connected() {
-            return note.refuse(Decider::Nobody, None, no_approver(&spec.name));
-        }
-        let preview = match tool.preview(&call.args, cx).await {
-            Ok(preview) => preview,
-            Err(error) => return note.refuse(Decider::Preview, None, error),
-        };
-        let fingerprint = preview.fingerprint.clone();
-        match self.ask(tool, preview, cx).await {
-            Ok(effect) => {
-                if matches!(effect, Effect::AllowRun | Effect::RejectRun) {
-                    lock(&self.remembered).insert(caller, effect);
+            _ => match &self.cards {
+                Some(cards) if self.mode != ApproveMode::Nobody && cards.connected() => {
+                    self.ask(cards, tool, call, cx, key, policy).await
                 }
-                if matches!(effect, Effect::RejectOnce | Effect::RejectRun) {
-                    let error = refused_by_person(&spec.name);
-                    return note.refuse(Decider::Person, Some(effect), error);
-                }
-                note.write(Outcome::Allowed, Decider::Person, fingerprint.clone(), Some(effect));
-                Decision::Approved { fingerprint }
-            }
-            Err(why) => note.refuse(Decider::Nobody, None, no_answer(&spec.name, &why)),
+                _ => Ruling::refused(Decider::Nobody, no_approver(spec)),
+            },
         }
     }
 
-    /// Shows the card and reads what was chosen, plainly or not at all.
     async fn ask(
         &self,
+        cards: &CardQueue,
         tool: &dyn Tool,
-        preview: Preview,
+        call: &ToolCall,
         cx: &Context,
-    ) -> Result<Effect, CardError> {
+        key: Key,
+        policy: Policy,
+    ) -> Ruling {
         let spec = tool.spec();
-        let number = self.next_card.fetch_add(1, Ordering::Relaxed);
-        let id = format!("permission_{number}");
-        let title = format!("{}: {}", spec.name, preview.title);
-        let mut card = Card::new(CardKind::Permission, id, cx.call_id().clone(), title);
-        card.asked_by = cx.callers().to_vec();
-        card.body = format!("`{}` is a tool of tier {}.", spec.name, spec.tier);
-        card.options = OPTIONS
-            .iter()
-            .map(|(id, label, effect)| CardOption::new(*id, *label).with_effect(*effect))
-            .collect();
-        card.preview = Some(preview);
-        let reply = self.cards.present(card).await?;
-        let Reply::Chosen { options, .. } = reply else {
-            return Err(CardError::new("the card was closed without an answer"));
+        let preview = match tool.preview(&call.args, cx).await {
+            Ok(preview) => preview,
+            Err(error) => return Ruling::refused(Decider::Preview, error),
         };
-        let chosen = options.first().and_then(|chosen| {
-            OPTIONS.iter().find(|(id, ..)| id == chosen).map(|(.., effect)| *effect)
-        });
-        chosen.ok_or_else(|| CardError::new("no option was chosen"))
+        let fingerprint = preview.fingerprint.clone();
+        // While the card waits, an answer to another card of the same caller and tool may settle
+        // it; the card then goes away unanswered.
+        let answer = self.memory.answer(&key, spec.tier, policy);
+        let card = cards.present(card(spec, cx, preview, policy));
+        let reply = match first(answer, card).await {
+            First::Other(Standing::Allowed(_)) => return Ruling::passed(Decider::Earlier),
+            First::Other(Standing::Refused) => {
+                return Ruling::refused(Decider::Earlier, refused_for_the_run(spec));
+            }
+            First::Own(reply) => reply,
+        };
+        let effect = match reply.and_then(|reply| chosen(&reply)) {
+            Ok(effect) => effect,
+            Err(why) => return Ruling::refused(Decider::Nobody, no_answer(spec, &why)),
+        };
+        match effect {
+            Effect::AllowRun => self.memory.set(key, Standing::Allowed(spec.tier)),
+            Effect::RejectRun => self.memory.set(key, Standing::Refused),
+            Effect::AllowOnce | Effect::RejectOnce => {}
+        }
+        let decision = match effect {
+            Effect::AllowOnce | Effect::AllowRun => Decision::Approved { fingerprint },
+            Effect::RejectOnce => Decision::Refused(refused_by_person(spec)),
+            Effect::RejectRun => Decision::Refused(refused_for_the_run(spec)),
+        };
+        Ruling { decision, by: Some(Decider::Person), effect: Some(effect) }
     }
 }
 
@@ -163,87 +149,128 @@ impl Gate for Approval {
         call: &'a ToolCall,
         cx: &'a Context,
     ) -> BoxFuture<'a, Decision> {
-        Box::pin(self.decide(tool, call, cx))
+        Box::pin(async move { self.rule(tool, call, cx).await.decision })
     }
 }
 
 impl fmt::Debug for Approval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Approval").field("mode", &self.mode).finish_non_exhaustive()
+        f.debug_struct("Approval")
+            .field("mode", &self.mode)
+            .field("rules", &self.rules)
+            .finish_non_exhaustive()
     }
 }
 
-/// Writes what was decided into the transcript.
-struct Note<'a> {
-    approval: &'a Approval,
-    cx: &'a Context,
+impl Ruling {
+    fn passed(by: Decider) -> Self {
+        Self { decision: Decision::Pass, by: Some(by), effect: None }
+    }
+
+    fn refused(by: Decider, error: ToolError) -> Self {
+        Self { decision: Decision::Refused(error), by: Some(by), effect: None }
+    }
 }
 
-impl Note<'_> {
-    fn write(
-        &self,
-        outcome: Outcome,
-        by: Decider,
-        fingerprint: Option<String>,
-        effect: Option<Effect>,
-    ) {
-        if let Some(log) = self.approval.log.get() {
-            let call_id = self.cx.call_id().clone();
-            log.push(|| What::Approval { call_id, outcome, by, fingerprint, effect });
+/// What a permission card offers.
+const OPTIONS: [(&str, &str, Effect); 4] = [
+    ("allow_once", "allow once", Effect::AllowOnce),
+    ("allow_run", "allow for this run", Effect::AllowRun),
+    ("reject_once", "reject", Effect::RejectOnce),
+    ("reject_run", "reject for this run", Effect::RejectRun),
+];
+
+/// A card is named after its call, which has no other: unique in the run without a counter.
+fn card(spec: &ToolSpec, cx: &Context, preview: Preview, policy: Policy) -> Card {
+    let id = format!("permission_{}", cx.call_id());
+    let title = format!("{}: {}", spec.name, preview.title);
+    let mut card = Card::new(CardKind::Permission, id, cx.call_id().clone(), title);
+    card.asked_by = cx.callers().to_vec();
+    card.body = match spec.tier {
+        Tier::Read => format!("{} has no side effects", spec.name),
+        Tier::Write => format!("{} changes files", spec.name),
+        Tier::Exec => format!("{} starts or drives a process", spec.name),
+    };
+    card.preview = Some(preview);
+    let offered = OPTIONS
+        .into_iter()
+        .filter(|(.., effect)| policy == Policy::Ask || *effect != Effect::AllowRun);
+    card.options =
+        offered.map(|(id, label, effect)| CardOption::new(id, label).with_effect(effect)).collect();
+    card
+}
+
+/// What was chosen, where the reply is one plain choice.
+fn chosen(reply: &Reply) -> Result<Effect, CardError> {
+    let Reply::Chosen { options, text: None } = reply else {
+        return Err(CardError::new("the card was closed without an answer"));
+    };
+    let chosen = match options.as_slice() {
+        [chosen] => OPTIONS.into_iter().find(|(id, ..)| id == chosen),
+        _ => None,
+    };
+    chosen.map(|(.., effect)| effect).ok_or_else(|| CardError::new("no single option was chosen"))
+}
+
+enum First<A, B> {
+    Other(A),
+    Own(B),
+}
+
+/// The first of two to be ready. The other is dropped, which withdraws a card. The remembered
+/// answer is looked at first, so that a card that needs no asking is never shown.
+async fn first<A, B>(other: impl Future<Output = A>, own: impl Future<Output = B>) -> First<A, B> {
+    let mut other = pin!(other);
+    let mut own = pin!(own);
+    poll_fn(|cx| {
+        if let Poll::Ready(answer) = other.as_mut().poll(cx) {
+            return Poll::Ready(First::Other(answer));
         }
-    }
-
-    fn refuse(&self, by: Decider, effect: Option<Effect>, error: ToolError) -> Decision {
-        self.write(Outcome::Refused, by, None, effect);
-        Decision::Refused(error)
-    }
+        own.as_mut().poll(cx).map(First::Own)
+    })
+    .await
 }
 
-/// The chain of names that leads to a call: what "this caller" means in a remembered answer.
-fn caller_of(cx: &Context) -> String {
-    let names: Vec<&str> = cx.callers().iter().map(|caller| caller.name.as_str()).collect();
-    names.join("/")
+fn refused_by_rule(spec: &ToolSpec) -> ToolError {
+    let name = &spec.name;
+    let message = format!(
+        "a rule of this run refuses this call of {name}; nothing was done; find another way"
+    );
+    ToolError::new(ErrorKind::Denied, "refused_by_rule", message)
 }
 
-fn refused_by_rule(tool: &str) -> ToolError {
-    ToolError::new(
-        ErrorKind::Denied,
-        "refused_by_rule",
-        format!(
-            "a rule of this run refuses this call of {tool}; nothing was done; find another way"
-        ),
-    )
+fn refused_by_person(spec: &ToolSpec) -> ToolError {
+    let name = &spec.name;
+    let message = format!(
+        "the person refused this call of {name}; nothing was done; do not repeat it, find another \
+         way or say what stands in the way"
+    );
+    ToolError::new(ErrorKind::Denied, "refused_by_person", message)
 }
 
-fn refused_by_person(tool: &str) -> ToolError {
-    ToolError::new(
-        ErrorKind::Denied,
-        "refused_by_person",
-        format!(
-            "the person refused this call of {tool}; nothing was done; do not repeat it, find another \
-             way or say what stands in the way"
-        ),
-    )
+fn refused_for_the_run(spec: &ToolSpec) -> ToolError {
+    let name = &spec.name;
+    let message = format!(
+        "the person refused {name} for the rest of this run; nothing was done; do not call it \
+         again, find another way or say what stands in the way"
+    );
+    ToolError::new(ErrorKind::Denied, "refused_by_person", message)
 }
 
-fn no_approver(tool: &str) -> ToolError {
-    ToolError::new(
-        ErrorKind::Denied,
-        "no_approver",
-        format!(
-            "{tool} needs approval and no approver is connected to this run, so it was not called; \
-             nobody was asked; go on without it, or say in your answer that it needs approval"
-        ),
-    )
+fn no_approver(spec: &ToolSpec) -> ToolError {
+    let name = &spec.name;
+    let message = format!(
+        "{name} needs approval and no approver is connected to this run, so it was not called; \
+         nobody was asked; go on without it, or say in your answer that it needs approval"
+    );
+    ToolError::new(ErrorKind::Denied, "no_approver", message)
 }
 
-fn no_answer(tool: &str, why: &CardError) -> ToolError {
-    ToolError::new(
-        ErrorKind::Denied,
-        "no_answer",
-        format!(
-            "{tool} needs approval and got no answer ({why}), so it was not called; go on without it, \
-             or say in your answer that it needs approval"
-        ),
-    )
+fn no_answer(spec: &ToolSpec, why: &CardError) -> ToolError {
+    let name = &spec.name;
+    let message = format!(
+        "{name} needs approval and no usable answer came back ({why}), so nothing was done; go on \
+         without it, or say in your answer that it needs approval"
+    );
+    ToolError::new(ErrorKind::Denied, "no_answer", message)
 }

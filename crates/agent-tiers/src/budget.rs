@@ -2,13 +2,13 @@
 
 use std::{fmt, sync::Arc};
 
-use agent_tool_core::{CallId, Part, ToolResult, clip_middle};
+use agent_tool_core::{CallId, Part, ToolError, ToolOutput, ToolResult, clip_middle};
+use serde_json::Value;
 
-/// How many characters of text a result may have, unless the host sets another budget.
+use crate::json::{self, REMARK_CHARS, fair_cap};
+
+/// How many characters of text a result may have, or of message and data an error, unless the host sets another budget.
 pub const RESULT_CHARS: usize = 32_000;
-
-/// How many characters the remark on what was cut takes at most, without its hint.
-const REMARK_CHARS: usize = 48;
 
 /// Keeps what did not fit into a result.
 pub trait Artifacts: Send + Sync + 'static {
@@ -31,49 +31,58 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// The result within the budget. Structured data is for hosts and stays whole; pictures are
-    /// not counted.
+    /// The result within the budget. An output's data is for hosts and stays whole; pictures are
+    /// not counted. What an error got so far counts as its message does.
     pub(crate) fn apply(&self, call: &CallId, mut result: ToolResult) -> ToolResult {
         match &mut result {
-            Ok(output) => {
-                let fits = texts(&output.parts).map(str::len).sum::<usize>() <= self.chars;
-                if !fits && let Some(cap) = self.cap(&output.parts) {
-                    let hint = self.keep(call, &output.joined_text());
-                    for part in &mut output.parts {
-                        if let Part::Text { text } = part {
-                            cut(text, cap, hint.as_deref());
-                        }
-                    }
-                }
-            }
-            Err(error) if error.message.len() > self.chars => {
-                let over = error.message.chars().count() > self.chars;
-                let hint = if over { self.keep(call, &error.message) } else { None };
-                cut(&mut error.message, self.chars, hint.as_deref());
-            }
-            Err(_) => {}
+            Ok(output) => self.apply_to_output(call, output),
+            Err(error) => self.apply_to_error(call, error),
         }
         result
     }
 
-    /// The most characters that each text may keep so that all together fit: short texts, such
-    /// as diagnostics that a wrapper appended, stay whole at the cost of the long ones.
-    fn cap(&self, parts: &[Part]) -> Option<usize> {
-        let mut lengths: Vec<_> = texts(parts).map(|text| text.chars().count()).collect();
-        if lengths.iter().sum::<usize>() <= self.chars {
-            return None;
+    fn apply_to_output(&self, call: &CallId, output: &mut ToolOutput) {
+        if texts(&output.parts).map(str::len).sum::<usize>() <= self.chars {
+            return;
         }
-        lengths.sort_unstable();
-        let mut left = self.chars;
-        let mut others = lengths.len();
-        for length in lengths {
-            if length > left / others {
-                return Some(left / others);
+        let lengths = texts(&output.parts).map(|text| text.chars().count()).collect();
+        let Some(cap) = fair_cap(lengths, self.chars) else { return };
+        let hint = self.keep(call, &output.joined_text());
+        for part in &mut output.parts {
+            if let Part::Text { text } = part {
+                cut(text, cap, hint.as_deref());
             }
-            left -= length;
-            others -= 1;
         }
-        None
+    }
+
+    fn apply_to_error(&self, call: &CallId, error: &mut ToolError) {
+        let data = match &error.data {
+            Value::Null => Some(0),
+            data => json::chars_within(data, self.chars),
+        };
+        if data.is_some_and(|data| error.message.len() + data <= self.chars) {
+            return;
+        }
+        let message = error.message.chars().count();
+        let data = data.or_else(|| json::chars_within(&error.data, usize::MAX)).unwrap_or_default();
+        let Some(cap) = fair_cap(vec![message, data], self.chars) else { return };
+        let whole = match &error.data {
+            Value::Null => error.message.clone(),
+            data => format!("{}\n{data}", error.message),
+        };
+        let hint = self.keep(call, &whole);
+        let mut cap_of_data = cap;
+        if message > cap {
+            cut(&mut error.message, cap, hint.as_deref());
+        } else if data > cap {
+            let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+            let remark = format!("; its data is cut{hint}");
+            cap_of_data = (self.chars - message).saturating_sub(remark.chars().count());
+            error.message.push_str(&remark);
+        }
+        if data > cap_of_data {
+            error.data = json::clipped(&error.data, cap_of_data);
+        }
     }
 
     fn keep(&self, call: &CallId, text: &str) -> Option<String> {

@@ -19,6 +19,9 @@ pub(crate) const ROOT: &str = "root";
 
 const PREFIX: &str = "call_";
 
+/// Ids that count higher than any run does are left alone, lest the counter runs over.
+const COUNTABLE: u64 = 1 << 53;
+
 /// A call that is under way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -100,6 +103,15 @@ impl Calls {
         lock(&self.live).get(id).cloned()
     }
 
+    /// Whether one of these callers is a call of this tool that is still under way.
+    pub(crate) fn any_of(&self, callers: &[Caller], tool: &str) -> bool {
+        if callers.is_empty() {
+            return false;
+        }
+        let live = lock(&self.live);
+        callers.iter().any(|caller| live.get(&caller.call_id).is_some_and(|call| call.name == tool))
+    }
+
     /// The calls under way, the oldest first.
     pub(crate) fn status(&self) -> Vec<LiveCall> {
         let mut live: Vec<_> = lock(&self.live).values().cloned().collect();
@@ -114,8 +126,8 @@ impl Calls {
 
     /// A host may count as we do; what is made later must not repeat what it used.
     fn reserve(&self, id: &CallId) {
-        let number = id.as_str().strip_prefix(PREFIX).and_then(|number| number.parse::<u64>().ok());
-        if let Some(number) = number.filter(|number| *number < u64::MAX) {
+        let number = id.as_str().strip_prefix(PREFIX).and_then(|number| number.parse().ok());
+        if let Some(number) = number.filter(|number| *number < COUNTABLE) {
             self.last.fetch_max(number, Ordering::SeqCst);
         }
     }
@@ -124,6 +136,11 @@ impl Calls {
 impl Live {
     pub(crate) fn wait_for(&self, what: WaitsFor) {
         self.waits_for.store(what as u8, Ordering::Relaxed);
+    }
+
+    /// Whether the call came to its end.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Ordering::SeqCst)
     }
 
     fn ms(&self) -> u64 {

@@ -2,15 +2,20 @@
 
 mod approval;
 mod budget;
+mod call;
 mod calls;
 mod guardrail;
+mod json;
 mod log;
+mod memory;
 mod panics;
 mod record;
 mod registry;
 mod result;
 mod rules;
 mod run;
+#[cfg(test)]
+mod spans;
 mod surface;
 mod transcript;
 mod turns;
@@ -25,19 +30,20 @@ pub use crate::{
     calls::{LiveCall, WaitsFor},
     guardrail::guardrail,
     record::{
-        Decider, Failure, Outcome, PartNote, Record, TRANSCRIPT_TEXT_CHARS, TRANSCRIPT_VERSION,
-        What,
+        Decider, Failure, Outcome, PartNote, RECORD_ARGS_CHARS, Record, TRANSCRIPT_TEXT_CHARS,
+        TRANSCRIPT_VERSION, What,
     },
     registry::{Registry, RegistryBuilder, RegistryError, RegistryErrorKind},
     result::{ChangeLine, ErrorLine, ResultLine},
-    rules::{Policy, Rule, Rules},
+    rules::{ArgumentIn, Policy, Rule, Rules},
     run::{Run, RunBuilder},
     surface::{Surface, UnknownSurface},
+    transcript::{TRANSCRIPT_BACKLOG, TranscriptError},
     view::View,
-    watch::{WATCH_LIMIT, Watched, Watcher},
+    watch::{WATCH_BYTES, WATCH_LIMIT, WATCH_RECORDS, Watched, Watcher},
 };
 
-/// A panic while a lock is held leaves nothing half done here, so the lock is taken all the same.
+/// Nothing panics while it holds one of our locks; a poisoned one still holds what is true.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

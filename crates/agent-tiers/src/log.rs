@@ -1,62 +1,70 @@
-//! The one place through which everything that happens passes: it numbers, writes and fans out.
+//! The one place through which everything that happens passes: it numbers and fans out.
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, Weak},
-    time::{SystemTime, UNIX_EPOCH},
+    io::Write,
+    sync::{
+        Arc, Mutex, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use agent_tool_core::{Context, Event, Events};
 
 use crate::{
-    Record, TRANSCRIPT_VERSION, Watcher, What, lock, transcript::Transcript, watch::Queue,
+    Record, TRANSCRIPT_BACKLOG, TRANSCRIPT_VERSION, TranscriptError, Watcher, What, lock,
+    transcript::Transcript, watch::Queue,
 };
 
-/// Numbers records under one lock, so that the transcript and every watcher see one order.
-///
-/// The transcript is written under that lock too: a line must be on its way before the next
-/// thing happens. What is handed in as its writer should therefore not block for long.
+/// Numbers records under one lock, so that the transcript and every watcher see one order. What
+/// costs time (making a record, its line, writing it) is done outside of the lock.
 #[derive(Default)]
 pub(crate) struct Log {
     state: Mutex<State>,
+    transcript: Option<Transcript>,
+    /// Whether anybody ever listened: without it records are counted and not made.
+    heard: AtomicBool,
 }
 
 #[derive(Default)]
 struct State {
     seq: u64,
     watchers: Vec<Weak<Queue>>,
-    transcript: Option<Transcript>,
-    failure: Option<String>,
     closed: bool,
 }
 
 impl Log {
-    pub(crate) fn new(transcript: Option<Transcript>) -> Self {
-        Self { state: Mutex::new(State { transcript, ..State::default() }) }
+    /// A log whose records are written too.
+    pub(crate) fn written_to(writer: impl Write + Send + 'static) -> Arc<Self> {
+        Arc::new_cyclic(|log: &Weak<Self>| {
+            let log = log.clone();
+            let failed = move |failure: &TranscriptError| {
+                if let Some(log) = log.upgrade() {
+                    let message = failure.to_string();
+                    log.push(|| What::TranscriptFailed { message });
+                }
+            };
+            let transcript = Some(Transcript::start(writer, TRANSCRIPT_BACKLOG, failed));
+            Self { transcript, heard: AtomicBool::new(true), ..Self::default() }
+        })
     }
 
     /// Records what happened. The closure runs only where somebody listens.
     pub(crate) fn push(&self, what: impl FnOnce() -> What) {
+        if !self.heard.load(Ordering::Relaxed) {
+            lock(&self.state).seq += 1;
+            return;
+        }
+        let what = what();
+        let line = self.transcript.as_ref().and_then(|to| Some((to, to.body(&what)?)));
+        let weight = what.weight();
         let mut state = lock(&self.state);
-        state.seq += 1;
-        if state.transcript.is_none() && state.watchers.is_empty() {
-            return;
+        let record = state.number(what);
+        if let Some((transcript, body)) = line {
+            transcript.append(&record, &body);
         }
-        let record = state.record(what());
-        if let Some(transcript) = &mut state.transcript
-            && let Err(error) = transcript.write(&record)
-        {
-            let message = format!("the transcript ends here: {error}");
-            tracing::warn!(%error, "the transcript could not be written");
-            state.transcript = None;
-            state.failure = Some(message.clone());
-            state.tell(record);
-            state.seq += 1;
-            let record = state.record(What::TranscriptFailed { message });
-            state.tell(record);
-            return;
-        }
-        state.tell(record);
+        state.tell(record, weight);
     }
 
     pub(crate) fn watch(&self, limit: usize) -> Watcher {
@@ -66,6 +74,7 @@ impl Log {
             queue.close();
         }
         state.watchers.push(Arc::downgrade(&queue));
+        self.heard.store(true, Ordering::Relaxed);
         watcher
     }
 
@@ -80,26 +89,39 @@ impl Log {
         lock(&self.state).seq
     }
 
-    pub(crate) fn failure(&self) -> Option<String> {
-        lock(&self.state).failure.clone()
+    pub(crate) fn failure(&self) -> Option<TranscriptError> {
+        self.transcript.as_ref()?.failure()
+    }
+
+    pub(crate) async fn flushed(&self) -> Result<(), TranscriptError> {
+        match &self.transcript {
+            Some(transcript) => transcript.flushed().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Whether all is written, within this time.
+    pub(crate) fn flushed_within(&self, limit: Duration) -> bool {
+        self.transcript.as_ref().is_none_or(|transcript| transcript.flushed_within(limit))
     }
 }
 
 impl State {
-    fn record(&self, what: What) -> Record {
+    fn number(&mut self, what: What) -> Record {
+        self.seq += 1;
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let at = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
         Record { v: TRANSCRIPT_VERSION, seq: self.seq, at, what }
     }
 
-    fn tell(&mut self, record: Record) {
+    fn tell(&mut self, record: Record, weight: usize) {
         if self.watchers.is_empty() {
             return;
         }
         let record = Arc::new(record);
         self.watchers.retain(|watcher| match watcher.upgrade() {
             Some(queue) => {
-                queue.push(&record);
+                queue.push(&record, weight);
                 true
             }
             None => false,

@@ -27,7 +27,8 @@ pub(crate) async fn caught<F: Future>(future: F) -> Result<F::Output, String> {
     .await
 }
 
-fn message(panic: &(dyn Any + Send)) -> String {
+/// What a panic said.
+pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     clip(text.unwrap_or("no message"), MESSAGE_LIMIT).text

@@ -1,19 +1,29 @@
 //! What a run tells its watchers and its transcript.
 
 use agent_tool_core::{
-    CallId, Caller, Content, Effect, ErrorKind, Event, Part, Tier, ToolResult, clip,
+    CallId, Caller, Content, Effect, ErrorKind, Event, FileChange, Part, Tier, ToolCall,
+    ToolResult, clip,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ChangeLine, Surface};
+use crate::{ChangeLine, Surface, json};
 
 /// The version of the transcript's format, in every line.
 pub const TRANSCRIPT_VERSION: u32 = 1;
 
-/// How many characters of a result's text, of a chunk of output or of one side of a change the
-/// transcript keeps.
+/// How many characters of a result's text, of a message, of a chunk of output or of one side of a
+/// change the transcript keeps.
 pub const TRANSCRIPT_TEXT_CHARS: usize = 4_000;
+
+/// How many characters of a call's arguments, as JSON, a record keeps.
+pub const RECORD_ARGS_CHARS: usize = 4_000;
+
+/// How many characters of a name that was called a record keeps: tools have shorter ones.
+const NAME_CHARS: usize = 100;
+
+/// What a record weighs in memory besides its texts, roughly, in bytes.
+const RECORD_BYTES: usize = 256;
 
 /// One thing that happened in a run: one JSON object, one line of the transcript.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,8 +53,11 @@ pub enum What {
         callers: Vec<Caller>,
         /// The name that was called, of a tool or not.
         name: String,
-        /// The arguments, as they came.
+        /// The arguments as they came; where they are longer than [`RECORD_ARGS_CHARS`], clipped.
         args: Value,
+        /// How many characters the arguments have as JSON, where they are clipped.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        args_chars: Option<usize>,
         /// The tool's tier. None where there is no such tool for the caller.
         tier: Option<Tier>,
         /// The surface of the view that the call came to.
@@ -113,6 +126,14 @@ pub enum What {
         /// Why.
         message: String,
     },
+    /// Records are missing here: whoever takes them (a watcher, the transcript's writer) was so slow
+    /// that too many waited. The record's number is that of the last one that is missing.
+    Gap {
+        /// How many records of progress and output are missing.
+        lost: u64,
+        /// How many others are.
+        missed: u64,
+    },
 }
 
 /// What came of an approval.
@@ -178,6 +199,25 @@ pub enum PartNote {
 }
 
 impl What {
+    /// The record of a call's arrival.
+    pub(crate) fn started(
+        call_id: CallId,
+        callers: Vec<Caller>,
+        call: &ToolCall,
+        tier: Option<Tier>,
+        surface: Surface,
+    ) -> Self {
+        let (args, args_chars) = match json::chars_within(&call.args, RECORD_ARGS_CHARS) {
+            Some(_) => (call.args.clone(), None),
+            None => {
+                let chars = json::chars_within(&call.args, usize::MAX);
+                (json::clipped(&call.args, RECORD_ARGS_CHARS), chars)
+            }
+        };
+        let name = clip(&call.name, NAME_CHARS).text;
+        What::Started { call_id, callers, name, args, args_chars, tier, surface }
+    }
+
     /// The record of a call's end.
     pub(crate) fn finished(call_id: CallId, result: &ToolResult, ms: u64) -> Self {
         let (error, parts, changes) = match result {
@@ -210,19 +250,39 @@ impl What {
             Event::Output { text } if text.len() > TRANSCRIPT_TEXT_CHARS => {
                 Event::Output { text: clip(text, TRANSCRIPT_TEXT_CHARS).text }
             }
+            Event::Progress { message, done, total } if message.len() > TRANSCRIPT_TEXT_CHARS => {
+                let message = clip(message, TRANSCRIPT_TEXT_CHARS).text;
+                Event::Progress { message, done: *done, total: *total }
+            }
             Event::Changed { change } if is_long(&change.before) || is_long(&change.after) => {
-                let mut change = change.clone();
-                for side in [&mut change.before, &mut change.after] {
-                    if is_long(side) {
-                        let bytes = side.as_text().map_or(0, str::len) as u64;
-                        *side = Content::Omitted { bytes };
-                    }
-                }
-                Event::Changed { change }
+                let (before, after) = (shortened(&change.before), shortened(&change.after));
+                Event::Changed { change: FileChange::new(change.path.clone(), before, after) }
             }
             _ => return None,
         };
         Some(What::Event { call_id: call_id.clone(), parent: parent.clone(), event })
+    }
+
+    /// Roughly how many bytes the record takes in memory.
+    pub(crate) fn weight(&self) -> usize {
+        let side = |content: &Content| content.as_text().map_or(0, str::len);
+        let texts = match self {
+            // Its texts are clipped by then.
+            What::Started { .. } => RECORD_ARGS_CHARS,
+            What::Event { event: Event::Progress { message, .. }, .. } => message.len(),
+            What::Event { event: Event::Output { text }, .. } => text.len(),
+            What::Event { event: Event::Changed { change }, .. } => {
+                change.path.len() + side(&change.before) + side(&change.after)
+            }
+            What::Finished { parts, changes, error, .. } => {
+                let parts = parts.iter().map(PartNote::weight).sum::<usize>();
+                let changes = changes.iter().map(|change| change.path.len() + RECORD_BYTES);
+                let error = error.as_ref().map_or(0, |error| error.message.len());
+                parts + changes.sum::<usize>() + error
+            }
+            _ => 0,
+        };
+        RECORD_BYTES + texts
     }
 }
 
@@ -236,6 +296,58 @@ impl PartNote {
             _ => PartNote::Other,
         }
     }
+
+    fn weight(&self) -> usize {
+        match self {
+            PartNote::Text { text } => RECORD_BYTES + text.len(),
+            PartNote::Image { .. } | PartNote::Other => RECORD_BYTES,
+        }
+    }
+}
+
+/// What is missing from a sequence of records.
+#[derive(Debug, Default)]
+pub(crate) struct Gap {
+    lost: u64,
+    missed: u64,
+    seq: u64,
+    at: u64,
+}
+
+impl Gap {
+    pub(crate) fn add(&mut self, record: &Record) {
+        if record.what.is_lossy() {
+            self.lost += 1;
+        } else {
+            self.missed += 1;
+        }
+        (self.seq, self.at) = (record.seq, record.at);
+    }
+
+    /// Whether more than progress and output is missing.
+    pub(crate) fn is_grave(&self) -> bool {
+        self.missed > 0
+    }
+
+    /// Takes the number of what was lost and forgets it.
+    pub(crate) fn take_lost(&mut self) -> u64 {
+        std::mem::take(&mut self.lost)
+    }
+
+    /// The record that stands for what is missing; none where nothing is.
+    pub(crate) fn take(&mut self) -> Option<Record> {
+        let Gap { lost, missed, seq, at } = std::mem::take(self);
+        let what = What::Gap { lost, missed };
+        (lost + missed > 0).then_some(Record { v: TRANSCRIPT_VERSION, seq, at, what })
+    }
+}
+
+/// A side of a change without its text, where that is long.
+fn shortened(content: &Content) -> Content {
+    match content.as_text() {
+        Some(text) if is_long(content) => Content::Omitted { bytes: text.len() as u64 },
+        _ => content.clone(),
+    }
 }
 
 fn is_long(content: &Content) -> bool {
@@ -244,7 +356,7 @@ fn is_long(content: &Content) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use agent_tool_core::{ChangeKind, FileChange};
+    use agent_tool_core::ChangeKind;
 
     use super::*;
 

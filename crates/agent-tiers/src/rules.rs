@@ -1,37 +1,55 @@
-//! Which calls ask first, as data.
+//! What asks, as data.
 
 use agent_tool_core::{Tier, ToolSpec};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What becomes of a call before it begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// What becomes of a call before it begins. The order is the order of strictness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Policy {
-    /// It goes on without asking.
+    /// The call needs nobody's approval.
     Allow,
-    /// A person is asked.
+    /// A person is asked, unless the mode or an earlier answer lets the call through.
     Ask,
-    /// It is refused.
+    /// A person is asked about each call, whatever the mode and earlier answers say.
+    AlwaysAsk,
+    /// The call is refused.
     Refuse,
 }
 
-/// One rule: a tool, optionally one of its arguments with some values, and the policy.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A condition on one argument.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ArgumentIn {
+    /// The argument's name, such as `action`.
+    pub argument: String,
+    /// The values for which the rule holds.
+    pub values: Vec<String>,
+}
+
+/// What is said of one tool, or of some of its calls.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Rule {
-    tool: String,
-    argument: Option<(String, Vec<String>)>,
-    policy: Policy,
+    /// The tool's name.
+    pub tool: String,
+    /// Which of its calls; all, if there is no condition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<ArgumentIn>,
+    /// What holds for them.
+    pub policy: Policy,
 }
 
 impl Rule {
-    /// A rule for every call of a tool.
+    /// A rule for all calls of a tool.
     #[must_use]
     pub fn new(tool: impl Into<String>, policy: Policy) -> Self {
-        Self { tool: tool.into(), argument: None, policy }
+        Self { tool: tool.into(), when: None, policy }
     }
 
-    /// The same rule for those calls alone whose argument, a string, has one of these values.
+    /// The same rule for the calls in which the argument has one of these values.
     #[must_use]
     pub fn when(
         mut self,
@@ -39,43 +57,70 @@ impl Rule {
         values: impl IntoIterator<Item = impl Into<String>>,
     ) -> Self {
         let values = values.into_iter().map(Into::into).collect();
-        self.argument = Some((argument.into(), values));
+        self.when = Some(ArgumentIn { argument: argument.into(), values });
         self
     }
 
-    fn fits(&self, spec: &ToolSpec, args: &Value) -> bool {
-        let value = |name: &str| args.get(name).and_then(Value::as_str);
-        self.tool == spec.name
-            && self.argument.as_ref().is_none_or(|(name, values)| {
-                value(name).is_some_and(|value| values.iter().any(|wanted| wanted == value))
-            })
+    /// An argument that is absent, or no string, fits a rule that holds calls back and does not
+    /// fit one that lets them through: what cannot be judged is judged strictly.
+    fn fits(&self, tool: &str, args: &Value) -> bool {
+        let Some(when) = &self.when else { return self.tool == tool };
+        self.tool == tool
+            && match args.get(&when.argument).and_then(Value::as_str) {
+                Some(value) => when.values.iter().any(|expected| expected == value),
+                None => self.policy > Policy::Allow,
+            }
     }
 }
 
-/// The rules of a host; the first that fits decides. Where none fits, a `read` call is allowed and
-/// a `write` or `exec` call asks.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Which calls are allowed, asked about or refused.
+///
+/// Of all rules that fit a call the strictest holds, so their order means nothing and adding one
+/// narrows what others allow. Where none fits, a write or exec call asks and a read call does not.
+///
+/// ```
+/// # use agent_tiers::{Rule, Rules, Policy};
+/// # use agent_tool_core::{Tier, ToolSpec};
+/// # use serde_json::json;
+/// let rules = Rules::default()
+///     .with(Rule::new("debug", Policy::Allow))
+///     .with(Rule::new("debug", Policy::Ask).when("action", ["launch", "attach", "evaluate"]));
+/// let debug = ToolSpec::new("debug", Tier::Exec, "Drives a debugger.");
+/// assert_eq!(rules.policy(&debug, &json!({"action": "stack"})), Policy::Allow);
+/// assert_eq!(rules.policy(&debug, &json!({"action": "launch"})), Policy::Ask);
+/// assert_eq!(rules.policy(&debug, &json!({})), Policy::Ask);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Rules {
     rules: Vec<Rule>,
 }
 
 impl Rules {
-    /// These rules, with one more at their end.
+    /// The same rules and one more.
     #[must_use]
     pub fn with(mut self, rule: Rule) -> Self {
         self.rules.push(rule);
         self
     }
 
-    /// What becomes of this call. A `read` call never asks, whatever a rule says.
+    /// What holds for a call of this tool with these arguments.
     #[must_use]
     pub fn policy(&self, spec: &ToolSpec, args: &Value) -> Policy {
-        let ruled = self.rules.iter().find(|rule| rule.fits(spec, args)).map(|rule| rule.policy);
-        match (ruled, spec.tier) {
-            (Some(Policy::Refuse), _) => Policy::Refuse,
-            (_, Tier::Read) => Policy::Allow,
-            (Some(policy), _) => policy,
-            (None, _) => Policy::Ask,
-        }
+        let fitting = self.rules.iter().filter(|rule| rule.fits(&spec.name, args));
+        let default = if spec.tier == Tier::Read { Policy::Allow } else { Policy::Ask };
+        fitting.map(|rule| rule.policy).max().unwrap_or(default)
+    }
+}
+
+impl FromIterator<Rule> for Rules {
+    fn from_iter<I: IntoIterator<Item = Rule>>(rules: I) -> Self {
+        Self { rules: rules.into_iter().collect() }
+    }
+}
+
+impl Extend<Rule> for Rules {
+    fn extend<I: IntoIterator<Item = Rule>>(&mut self, rules: I) {
+        self.rules.extend(rules);
     }
 }

@@ -1,74 +1,98 @@
-//! A run: what all of its views share.
+//! The run: what all views of it share.
 
 use std::{
     fmt,
     io::Write,
     sync::{
-        Arc, PoisonError, RwLock,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
-use agent_tool_core::{Gate, Limits};
+use agent_tool_core::{ErrorKind, Gate, Limits, Tier, ToolError};
 
 use crate::{
-    Approval, Artifacts, LiveCall, Registry, Surface, View, WATCH_LIMIT, Watcher, What,
-    budget::Budget, calls::Calls, log::Log, transcript::Transcript, turns::Turns,
+    Approval, Artifacts, LiveCall, Registry, Surface, TranscriptError, View, WATCH_LIMIT, Watcher,
+    What, budget::Budget, calls::Calls, lock, log::Log, turns::Turns, view::Authority,
 };
 
-/// One agent at work: the tools, what stands before them, and everything that happens. A clone is
-/// cheap and means the same run.
-#[derive(Clone)]
+/// How long dropping a run waits for what is not in its transcript yet.
+const FLUSH_LIMIT: Duration = Duration::from_secs(5);
+
+/// One run of an agent's tools.
+///
+/// The handle owns the run and cannot be cloned. When it is dropped the run is over: its registry
+/// is let go, which ends the tools' supervisors even where a worker still holds a view, and
+/// every later call is refused.
+#[derive(Debug)]
 pub struct Run {
-    pub(crate) shared: Arc<Shared>,
+    shared: Arc<Shared>,
 }
 
-pub(crate) struct Shared {
-    registry: RwLock<Registry>,
-    pub(crate) gates: Vec<Arc<dyn Gate>>,
-    pub(crate) turns: Turns,
-    pub(crate) calls: Arc<Calls>,
-    pub(crate) log: Arc<Log>,
-    pub(crate) budget: Budget,
-    views: AtomicU64,
+/// What a run is made of.
+#[must_use]
+pub struct RunBuilder {
+    registry: Registry,
+    ceiling: Tier,
+    gates: Vec<Arc<dyn Gate>>,
+    approval: Approval,
+    budget: Budget,
+    transcript: Option<Box<dyn Write + Send>>,
 }
 
 impl Run {
-    /// A run of these tools, without gates and without a transcript.
+    /// A run of these tools, without gates and without a transcript, in which nobody approves.
     pub fn builder(registry: Registry) -> RunBuilder {
         RunBuilder {
             registry,
+            ceiling: Tier::Exec,
             gates: Vec::new(),
-            approval: None,
+            approval: Approval::default(),
             budget: Budget::default(),
             transcript: None,
         }
     }
 
-    /// The tools as a surface shows them, under limits that are fixed from here on.
+    /// Opens a view: the run's tools from this surface, under the run's ceiling and these limits.
     #[must_use]
     pub fn view(&self, surface: Surface, limits: Limits) -> View {
         let number = self.shared.views.fetch_add(1, Ordering::Relaxed) + 1;
-        View::new(Arc::clone(&self.shared), format!("view_{number}"), surface, limits)
+        let authority = Authority { ceiling: self.shared.ceiling, without: Arc::default() };
+        let authority = authority.meet(self.shared.ceiling, limits);
+        View::new(Arc::clone(&self.shared), format!("view_{number}"), surface, authority)
     }
 
-    /// Gives the run another registry: the host's tools joined, or vibe mode was put on. Calls
-    /// under way go on with the tool that they were admitted to.
+    /// The tools of the run.
+    #[must_use]
+    pub fn registry(&self) -> Registry {
+        self.shared.registry().unwrap_or_default()
+    }
+
+    /// Gives the run other tools and tells the watchers. A call that runs goes on with the tool
+    /// that it has; one that still waits is refused where its tool is not the same any more. After
+    /// [`Run::close`] it does nothing.
     pub fn set_registry(&self, registry: Registry) {
-        *self.shared.registry.write().unwrap_or_else(PoisonError::into_inner) = registry;
+        let mut current = lock(&self.shared.registry);
+        if current.is_none() {
+            return;
+        }
+        let old = current.replace(registry);
+        drop(current);
+        drop(old);
         self.shared.log.push(|| What::ToolsChanged { view: None, surface: None });
     }
 
-    /// The tools of the run, whatever a surface shows of them.
-    #[must_use]
-    pub fn registry(&self) -> Registry {
-        self.shared.registry()
-    }
-
-    /// Reads what happens from now on.
+    /// Watches the run from now on.
     #[must_use]
     pub fn watch(&self) -> Watcher {
-        self.shared.log.watch(WATCH_LIMIT)
+        self.watch_with(WATCH_LIMIT)
+    }
+
+    /// Watches the run; progress and output are lost where `limit` records wait for the reader.
+    #[must_use]
+    pub fn watch_with(&self, limit: usize) -> Watcher {
+        self.shared.log.watch(limit)
     }
 
     /// The calls under way, the oldest first.
@@ -83,90 +107,102 @@ impl Run {
         self.shared.log.seq()
     }
 
+    /// How many calls ended in a panic of their tool.
+    #[must_use]
+    pub fn panics(&self) -> u64 {
+        self.shared.panics.load(Ordering::Relaxed)
+    }
+
     /// Why the transcript ends early, where it does.
     #[must_use]
-    pub fn transcript_failure(&self) -> Option<String> {
+    pub fn transcript_failure(&self) -> Option<TranscriptError> {
         self.shared.log.failure()
     }
 
-    /// Ends the watchers once they have read what is there.
+    /// Waits until everything that happened so far is in the transcript.
+    ///
+    /// # Errors
+    ///
+    /// Why the transcript ends early.
+    pub async fn flush(&self) -> Result<(), TranscriptError> {
+        self.shared.log.flushed().await
+    }
+
+    /// Ends the run: lets the registry go, refuses what comes, and ends the watchers once they have
+    /// read what is there. Calls under way belong to those who hold their futures; what they tell
+    /// still reaches the transcript. Dropping the run does the same.
     pub fn close(&self) {
+        let registry = lock(&self.shared.registry).take();
+        drop(registry);
         self.shared.log.close();
     }
 }
 
-impl Shared {
-    pub(crate) fn registry(&self) -> Registry {
-        self.registry.read().unwrap_or_else(PoisonError::into_inner).clone()
+impl Drop for Run {
+    /// Waits for a slow transcript, but not for ever: who wants to know what became of it calls
+    /// [`Run::flush`] first.
+    fn drop(&mut self) {
+        self.close();
+        if !self.shared.log.flushed_within(FLUSH_LIMIT) {
+            tracing::warn!("the run is over and its transcript is not complete");
+        }
     }
-}
-
-impl fmt::Debug for Run {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Run")
-            .field("tools", &self.registry())
-            .field("seq", &self.seq())
-            .finish_non_exhaustive()
-    }
-}
-
-/// Collects what a run is made of.
-#[must_use]
-pub struct RunBuilder {
-    registry: Registry,
-    gates: Vec<Arc<dyn Gate>>,
-    approval: Option<Approval>,
-    budget: Budget,
-    transcript: Option<Transcript>,
 }
 
 impl RunBuilder {
-    /// Adds a gate. Gates are asked in the order in which they were added, approval last.
+    /// The run under this ceiling, which nothing raises.
+    pub fn ceiling(mut self, ceiling: Tier) -> Self {
+        self.ceiling = ceiling;
+        self
+    }
+
+    /// The run with one more gate. Gates are asked in the order in which they were added, all of
+    /// them before the approval.
     pub fn gate(mut self, gate: impl Gate) -> Self {
         self.gates.push(Arc::new(gate));
         self
     }
 
-    /// Sets who approves. Without it every call that passes the gates is made.
+    /// The run with this approval.
     pub fn approval(mut self, approval: Approval) -> Self {
-        self.approval = Some(approval);
+        self.approval = approval;
         self
     }
 
-    /// Sets how many characters of text a result may have.
+    /// The run with so many characters of text for each result, instead of
+    /// [`RESULT_CHARS`](crate::RESULT_CHARS).
     pub fn result_chars(mut self, chars: usize) -> Self {
         self.budget.chars = chars;
         self
     }
 
-    /// Sets where the text of a result that is too long is kept.
+    /// The run with a place for what does not fit into a result.
     pub fn artifacts(mut self, artifacts: Arc<dyn Artifacts>) -> Self {
         self.budget.artifacts = Some(artifacts);
         self
     }
 
-    /// Writes everything that happens as JSON lines. The writer should not block for long.
+    /// The run with a transcript: JSON lines, written by a thread of its own while things happen. No
+    /// call waits for the writer; where it falls [`TRANSCRIPT_BACKLOG`](crate::TRANSCRIPT_BACKLOG)
+    /// behind, the transcript says what is missing.
     pub fn transcript(mut self, writer: impl Write + Send + 'static) -> Self {
-        self.transcript = Some(Transcript::new(writer));
+        self.transcript = Some(Box::new(writer));
         self
     }
 
     /// The run.
     #[must_use]
     pub fn build(self) -> Run {
-        let log = Arc::new(Log::new(self.transcript));
-        let mut gates = self.gates;
-        if let Some(approval) = self.approval {
-            approval.attach(&log);
-            gates.push(Arc::new(approval));
-        }
         let shared = Shared {
-            registry: RwLock::new(self.registry),
-            gates,
-            turns: Turns::default(),
-            calls: Arc::default(),
-            log,
+            registry: Mutex::new(Some(self.registry)),
+            ceiling: self.ceiling,
+            gates: self.gates,
+            approval: self.approval,
             budget: self.budget,
+            calls: Arc::default(),
+            turns: Turns::default(),
+            log: self.transcript.map(Log::written_to).unwrap_or_default(),
+            panics: AtomicU64::new(0),
             views: AtomicU64::new(0),
         };
         Run { shared: Arc::new(shared) }
@@ -175,6 +211,45 @@ impl RunBuilder {
 
 impl fmt::Debug for RunBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunBuilder").field("tools", &self.registry).finish_non_exhaustive()
+        f.debug_struct("RunBuilder")
+            .field("registry", &self.registry)
+            .field("ceiling", &self.ceiling)
+            .field("approval", &self.approval)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What views and calls share. Views hold it for as long as they like; what must end with the run
+/// is the registry, and the run alone decides about that.
+pub(crate) struct Shared {
+    registry: Mutex<Option<Registry>>,
+    pub(crate) ceiling: Tier,
+    pub(crate) gates: Vec<Arc<dyn Gate>>,
+    pub(crate) approval: Approval,
+    pub(crate) budget: Budget,
+    pub(crate) calls: Arc<Calls>,
+    pub(crate) turns: Turns,
+    pub(crate) log: Arc<Log>,
+    pub(crate) panics: AtomicU64,
+    views: AtomicU64,
+}
+
+impl Shared {
+    pub(crate) fn registry(&self) -> Result<Registry, ToolError> {
+        let ended = || {
+            let message = "the run is over and takes no more calls; open another one";
+            ToolError::new(ErrorKind::Unavailable, "run_ended", message)
+        };
+        lock(&self.registry).clone().ok_or_else(ended)
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared")
+            .field("registry", &lock(&self.registry))
+            .field("ceiling", &self.ceiling)
+            .field("calls", &self.calls)
+            .finish_non_exhaustive()
     }
 }

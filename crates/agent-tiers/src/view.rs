@@ -1,284 +1,189 @@
-//! A registry seen from a surface under a ceiling, and the way of a call.
+//! A registry seen from a surface under a ceiling.
 
-use std::{collections::HashSet, fmt, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc};
 
 use agent_tool_core::{
-    BoxFuture, CallId, Caller, Context, Decision, Dispatch, ErrorKind, Limits, Preview, Tier, Tool,
-    ToolCall, ToolError, ToolResult, ToolSpec,
+    BoxFuture, CallId, Caller, Context, Dispatch, ErrorKind, Limits, Preview, Tier, Tool, ToolCall,
+    ToolError, ToolResult, ToolSpec,
 };
-use tracing::Instrument as _;
 
 use crate::{
-    Surface, WaitsFor, What,
-    calls::{Live, Open, ROOT},
+    Surface, What,
+    call::Arrival,
+    calls::{Live, ROOT},
     panics::caught,
     run::Shared,
     surface::SurfaceCell,
-    turns::Place,
 };
 
-/// The tools that a model is shown and may call. A clone is cheap and means the same view.
+/// A run's tools as one caller sees them. A clone is cheap and means the same view.
 ///
-/// Listing and calling use one test, so that what is hidden answers as a name that never existed.
-/// The ceiling is fixed; the surface may change between calls and is looked at again after an
-/// approval and after a turn.
-#[derive(Clone)]
+/// What a view lists and what may be called through it are told by one test: a tool is there
+/// when its tier is neither above the view's ceiling nor above its surface's cap and its name is
+/// not left out. Whatever is not there is answered as a name that never existed.
+///
+/// The ceiling is fixed for good. The surface may change: a view and all that was narrowed from
+/// it share it. [`Dispatch::narrow`] takes the surface's cap of that moment into the ceiling, so a
+/// surface that is raised later raises nothing that was narrowed before, and one that is lowered
+/// lowers all of it.
+#[derive(Clone, Debug)]
 pub struct View {
-    shared: Arc<Shared>,
+    pub(crate) run: Arc<Shared>,
     id: Arc<str>,
     surface: Arc<SurfaceCell>,
-    ceiling: Tier,
-    without: Arc<HashSet<String>>,
+    pub(crate) authority: Authority,
+    /// The call whose context this view is handed out in.
+    pub(crate) holder: Option<Arc<Live>>,
+}
+
+/// The fixed part of what a view admits.
+#[derive(Clone, Debug)]
+pub(crate) struct Authority {
+    pub(crate) ceiling: Tier,
+    pub(crate) without: Arc<BTreeSet<String>>,
 }
 
 impl View {
-    pub(crate) fn new(shared: Arc<Shared>, id: String, surface: Surface, limits: Limits) -> Self {
-        Self {
-            shared,
-            id: id.into(),
-            surface: Arc::new(SurfaceCell::new(surface)),
-            ceiling: limits.ceiling.unwrap_or(Tier::Exec),
-            without: Arc::new(limits.without.into_iter().collect()),
-        }
+    pub(crate) fn new(
+        run: Arc<Shared>,
+        id: String,
+        surface: Surface,
+        authority: Authority,
+    ) -> Self {
+        let surface = Arc::new(SurfaceCell::new(surface));
+        Self { run, id: id.into(), surface, authority, holder: None }
     }
 
-    /// The view's id within its run.
+    /// The view's name within its run, `view_1` and so on.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The surface that it shows now.
+    /// The surface as it is now.
     #[must_use]
     pub fn surface(&self) -> Surface {
         self.surface.get()
     }
 
-    /// Shows another surface from now on; for the host alone. Views narrowed from this one see
-    /// the smaller of the surface and what they were fixed at.
+    /// Sets the surface and tells the watchers. A call that runs goes on; one that still waits is
+    /// looked at again before it begins.
     pub fn set_surface(&self, surface: Surface) {
         if self.surface.set(surface) != surface {
             let view = Some(self.id.to_string());
-            self.shared.log.push(|| What::ToolsChanged { view, surface: Some(surface) });
+            self.run.log.push(|| What::ToolsChanged { view, surface: Some(surface) });
         }
     }
 
     /// The most that may be called here, whatever the surface.
     #[must_use]
     pub fn ceiling(&self) -> Tier {
-        self.ceiling
+        self.authority.ceiling
     }
 
-    /// A call of the main agent's own.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Dispatch::call`].
-    pub async fn call(&self, call: ToolCall) -> ToolResult {
-        let root = self.root();
-        self.walk(call, &root).await
+    /// The surroundings from which the main agent calls: what `view.call(..)` passes as
+    /// the parent.
+    #[must_use]
+    pub fn root(&self) -> Context {
+        let log = Arc::clone(&self.run.log);
+        Context::new(CallId::new(ROOT), self.authority.ceiling, Arc::new(self.clone()), log)
     }
 
-    /// What a call would do, for a host that shows it.
+    /// A call of the main agent's own, as [`View::start`] makes it.
     ///
-    /// # Errors
-    ///
-    /// `unknown_tool`, and what the tool refuses.
-    pub async fn preview(&self, call: &ToolCall) -> Result<Preview, ToolError> {
-        let tool = self.admit(&call.name, Tier::Exec);
-        let tool = tool.ok_or_else(|| ToolError::unknown_tool(&call.name))?;
-        let root = self.root();
-        match caught(tool.preview(&call.args, &root)).await {
-            Ok(preview) => preview,
-            Err(message) => Err(panicked(&call.name, &message)),
+    /// The future gives the errors of [`Dispatch::call`].
+    pub fn call(&self, call: ToolCall) -> BoxFuture<'static, ToolResult> {
+        self.start(call, &self.root())
+    }
+
+    /// Makes a call on behalf of `parent`. The call arrives now, not when its future is polled
+    /// first: exclusive tools are called in the order in which this function was. Dropping the
+    /// future cancels the call.
+    pub fn start(&self, call: ToolCall, parent: &Context) -> BoxFuture<'static, ToolResult> {
+        match Arrival::of(self, call, parent) {
+            Ok(arrival) => Box::pin(arrival.walk()),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
         }
     }
 
-    fn root(&self) -> Context {
-        let log = Arc::clone(&self.shared.log);
-        Context::new(CallId::new(ROOT), self.ceiling, Arc::new(self.clone()), log)
+    /// What a call of the main agent's would do. Nothing is recorded and nobody is asked.
+    ///
+    /// # Errors
+    ///
+    /// `unknown_tool`, and what the tool's own preview refuses.
+    pub async fn preview(&self, call: &ToolCall) -> Result<Preview, ToolError> {
+        let tool = self.admit(&call.name, Tier::Exec)?;
+        let cx = self.root();
+        let preview = caught(async { tool.preview(&call.args, &cx).await }).await;
+        preview.unwrap_or_else(|panic| Err(self.run.panicked(&call.name, &panic)))
     }
 
-    /// The tool of this name, if it may be called here now: the one test for listing and calling.
-    fn admit(&self, name: &str, ceiling: Tier) -> Option<Arc<dyn Tool>> {
-        let registry = self.shared.registry();
-        let tool = registry.get(name)?;
-        self.admits(tool.spec(), ceiling).then(|| Arc::clone(tool))
+    /// The tool of this name, if it is there for a caller under this ceiling.
+    pub(crate) fn admit(&self, name: &str, ceiling: Tier) -> Result<Arc<dyn Tool>, ToolError> {
+        let registry = self.run.registry()?;
+        let tool = registry.get(name).filter(|tool| self.admits(tool.spec(), ceiling));
+        tool.cloned().ok_or_else(|| ToolError::unknown_tool(name))
     }
 
     fn admits(&self, spec: &ToolSpec, ceiling: Tier) -> bool {
-        spec.tier <= self.ceiling.min(ceiling)
-            && self.surface.get().admits(spec.tier)
-            && !self.without.contains(&spec.name)
+        spec.tier <= self.authority.ceiling.min(self.surface.get().cap()).min(ceiling)
+            && !self.authority.without.contains(&spec.name)
     }
 
-    /// One call, from its arrival to its end.
-    async fn walk(&self, call: ToolCall, parent: &Context) -> ToolResult {
-        let calls = &self.shared.calls;
-        let caller = self.caller(parent);
-        let mut callers = parent.callers().to_vec();
-        callers.extend(caller.clone());
-        let live = calls.enter(call.id.clone(), &call.name, callers.clone())?;
-        // Dropped when the call is cancelled, after everything that the call holds.
-        let open = Open::new(Arc::clone(&live), calls, &self.shared.log);
-        let tool = self.admit(&call.name, parent.ceiling());
-        let tier = tool.as_ref().map(|tool| tool.spec().tier);
-        let surface = self.surface.get();
-        self.shared.log.push(|| What::Started {
-            call_id: live.id.clone(),
-            callers,
-            name: call.name.clone(),
-            args: call.args.clone(),
-            tier,
-            surface,
-        });
-        let span = tracing::info_span!(
-            "execute_tool",
-            "gen_ai.tool.name" = %call.name,
-            "gen_ai.tool.call.id" = %live.id,
-        );
-        let nested = caller.is_some();
-        let cx = match caller {
-            Some(caller) => parent.child(caller, live.id.clone(), self.ceiling),
-            None => {
-                let ceiling = self.ceiling.min(parent.ceiling());
-                let log = Arc::clone(&self.shared.log);
-                Context::new(live.id.clone(), ceiling, Arc::new(self.clone()), log)
-            }
-        };
-        let cx = cx.with_dispatch(Arc::new(self.clone()));
-        let name = call.name.clone();
-        let work = async {
-            match tool {
-                Some(tool) => self.admitted(tool, call, cx, &live, nested).await,
-                None => Err(ToolError::unknown_tool(&call.name)),
-            }
-        };
-        let result = match caught(work.instrument(span)).await {
-            Ok(result) => result,
-            Err(message) => Err(panicked(&name, &message)),
-        };
-        let result = self.shared.budget.apply(&live.id, result);
-        open.finish(&result);
-        result
+    /// The view as it is handed to a call: under the call's own ceiling.
+    pub(crate) fn held_by(&self, holder: Arc<Live>, ceiling: Tier) -> View {
+        let authority = self.authority.meet(ceiling, Limits::default());
+        View { authority, holder: Some(holder), ..self.clone() }
     }
 
-    /// A call of a tool that may be called: its place in the line, the gates, its turn, the tool.
-    async fn admitted(
-        &self,
-        tool: Arc<dyn Tool>,
-        call: ToolCall,
-        cx: Context,
-        live: &Live,
-        nested: bool,
-    ) -> ToolResult {
-        let place = self.place(tool.spec(), nested)?;
-        let mut approved = None;
-        for gate in &self.shared.gates {
-            match gate.check(tool.as_ref(), &call, &cx).await {
-                Decision::Pass => {}
-                Decision::Approved { fingerprint } => approved = fingerprint,
-                Decision::Refused(error) => return Err(error),
-                _ => return Err(undecided(&call.name)),
-            }
+    /// The chain of callers of a call that `parent` makes.
+    ///
+    /// A parent that is a call of this run becomes its last link. Any other parent, such as the
+    /// root or a worker's own context, is no call, and its chain is taken as it is. A call that is
+    /// over calls no more: without its link, what it left running would pass for the main agent.
+    pub(crate) fn chain(&self, parent: &Context) -> Result<Vec<Caller>, ToolError> {
+        let mut chain = parent.callers().to_vec();
+        let held = self.holder.as_ref().filter(|holder| holder.id == *parent.call_id());
+        if held.is_some_and(|holder| holder.is_over()) {
+            return Err(ToolError::new(
+                ErrorKind::Cancelled,
+                "caller_ended",
+                "the call on whose behalf this one was made is over; nothing was done",
+            ));
         }
-        if let Some(place) = &place {
-            live.wait_for(WaitsFor::Turn);
-            place.turn().await;
+        if let Some(live) = self.run.calls.get(parent.call_id()) {
+            chain.push(Caller::new(live.id.clone(), live.name.clone()));
         }
-        // A person may have thought for an hour: what was admitted then must be admitted now.
-        match self.admit(&call.name, cx.ceiling()) {
-            Some(now) if Arc::ptr_eq(&now, &tool) => {}
-            Some(_) => return Err(replaced(&call.name)),
-            None => return Err(ToolError::unknown_tool(&call.name)),
-        }
-        live.wait_for(WaitsFor::Tool);
-        let cx = cx.with_approved(approved);
-        tool.call(call.args, &cx).await
-    }
-
-    /// A place before an exclusive tool. A nested call never waits for one: its caller may be the
-    /// very call that has the turn.
-    fn place(&self, spec: &ToolSpec, nested: bool) -> Result<Option<Place>, ToolError> {
-        if spec.parallel {
-            return Ok(None);
-        }
-        if !nested {
-            return Ok(Some(self.shared.turns.join(&spec.name)));
-        }
-        self.shared.turns.try_join(&spec.name).map(Some).ok_or_else(|| {
-            let message = format!(
-                "{} is at work on another call, and a call from within a call does not wait for its \
-                 turn; call it again when that one is done",
-                spec.name
-            );
-            ToolError::new(ErrorKind::Conflict, "busy_tool", message)
-        })
-    }
-
-    /// The link that the parent adds to the chain; none for a call of the main agent's own.
-    fn caller(&self, parent: &Context) -> Option<Caller> {
-        let id = parent.call_id();
-        let live = self.shared.calls.get(id);
-        if live.is_none() && parent.callers().is_empty() {
-            return None;
-        }
-        // A worker goes on after the call that spawned it, and is known by its own id.
-        let name = live.map_or_else(|| id.to_string(), |live| live.name.clone());
-        Some(Caller::new(id.clone(), name))
+        Ok(chain)
     }
 }
 
 impl Dispatch for View {
     fn specs(&self) -> Vec<ToolSpec> {
-        let registry = self.shared.registry();
+        let registry = self.run.registry().unwrap_or_default();
         let specs = registry.iter().map(|tool| tool.spec());
         specs.filter(|spec| self.admits(spec, Tier::Exec)).cloned().collect()
     }
 
     fn call<'a>(&'a self, call: ToolCall, parent: &'a Context) -> BoxFuture<'a, ToolResult> {
-        Box::pin(self.walk(call, parent))
+        self.start(call, parent)
     }
 
-    /// The authority of what is narrowed is fixed here: the smaller of this view's, of what its
-    /// surface admits now, and of the limits. A surface that is raised later raises nothing.
     fn narrow(&self, limits: Limits) -> Arc<dyn Dispatch> {
-        let ceiling = self.ceiling.min(self.surface.get().cap());
-        let without = self.without.iter().cloned().chain(limits.without).collect();
-        Arc::new(Self {
-            ceiling: limits.ceiling.map_or(ceiling, |limit| limit.min(ceiling)),
-            without: Arc::new(without),
-            ..self.clone()
-        })
+        let authority = self.authority.meet(self.surface.get().cap(), limits);
+        Arc::new(View { authority, ..self.clone() })
     }
 }
 
-impl fmt::Debug for View {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("View")
-            .field("id", &self.id)
-            .field("surface", &self.surface())
-            .field("ceiling", &self.ceiling)
-            .finish_non_exhaustive()
+impl Authority {
+    /// The smaller of both.
+    pub(crate) fn meet(&self, ceiling: Tier, limits: Limits) -> Self {
+        let ceiling = self.ceiling.min(ceiling).min(limits.ceiling.unwrap_or(Tier::Exec));
+        if limits.without.is_empty() {
+            return Self { ceiling, without: Arc::clone(&self.without) };
+        }
+        let mut without = BTreeSet::clone(&self.without);
+        without.extend(limits.without);
+        Self { ceiling, without: Arc::new(without) }
     }
-}
-
-fn panicked(tool: &str, message: &str) -> ToolError {
-    let message = format!(
-        "{tool} broke down ({message}); this is a fault of the tool, and what it had begun is not \
-         known; look before you call it again"
-    );
-    ToolError::new(ErrorKind::Failed, "tool_panicked", message)
-}
-
-fn replaced(tool: &str) -> ToolError {
-    let message =
-        format!("{tool} was replaced while the call waited; nothing was done; call it again");
-    ToolError::new(ErrorKind::Conflict, "tool_replaced", message)
-}
-
-/// A decision that this version does not know allows nothing.
-fn undecided(tool: &str) -> ToolError {
-    let message = format!("a gate gave no decision that this run knows, so {tool} was not called");
-    ToolError::new(ErrorKind::Denied, "undecided", message)
 }

@@ -8,15 +8,25 @@ use std::{
 
 use tokio::sync::Notify;
 
-use crate::{Record, lock};
+use crate::{Record, lock, record::Gap};
 
 /// How many records wait for a reader before it loses progress and output.
 pub const WATCH_LIMIT: usize = 1_024;
 
+/// How many records wait for a reader before it misses whatever comes.
+pub const WATCH_RECORDS: usize = 8 * WATCH_LIMIT;
+
+/// How many bytes of records wait for a reader before it misses whatever comes; from half of it on
+/// it loses progress and output.
+pub const WATCH_BYTES: usize = 32 * 1024 * 1024;
+
 /// Reads what happens in a run, from the moment of [`Run::watch`](crate::Run::watch) on.
 ///
-/// Nobody waits for a reader. One that is too slow loses `Progress` and `Output`, and is told how
-/// many; everything else is kept for it, since a lost `Changed` or `finished` would be a lie.
+/// Nobody waits for a reader. One that is too slow loses `Progress` and `Output` first, and is told
+/// how many. One that has stalled, so that [`WATCH_RECORDS`] or [`WATCH_BYTES`] wait, misses
+/// everything else too: where it goes on reading it gets a [`What::Gap`](crate::What::Gap) in the
+/// place of what is missing. Since a change or an end may be among that, it should then ask what
+/// is under way.
 pub struct Watcher {
     queue: Arc<Queue>,
 }
@@ -25,7 +35,7 @@ pub struct Watcher {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Watched {
-    /// How many records were lost just before this one.
+    /// How many records of progress and output were lost just before this one.
     pub lost: u64,
     /// The record.
     pub record: Arc<Record>,
@@ -37,7 +47,7 @@ impl Watcher {
         loop {
             {
                 let mut waiting = lock(&self.queue.waiting);
-                if let Some(watched) = waiting.records.pop_front() {
+                if let Some(watched) = waiting.pop() {
                     return Some(watched);
                 }
                 if waiting.closed {
@@ -50,7 +60,7 @@ impl Watcher {
 
     /// The next record, if one is there already.
     pub fn try_next(&mut self) -> Option<Watched> {
-        lock(&self.queue.waiting).records.pop_front()
+        lock(&self.queue.waiting).pop()
     }
 }
 
@@ -70,8 +80,10 @@ pub(crate) struct Queue {
 
 #[derive(Default)]
 struct Waiting {
-    records: VecDeque<Watched>,
-    lost: u64,
+    /// With each record what it weighs.
+    records: VecDeque<(Watched, usize)>,
+    bytes: usize,
+    gap: Gap,
     closed: bool,
 }
 
@@ -81,14 +93,21 @@ impl Queue {
         (Arc::clone(&queue), Watcher { queue })
     }
 
-    pub(crate) fn push(&self, record: &Arc<Record>) {
+    pub(crate) fn push(&self, record: &Arc<Record>, weight: usize) {
         let mut waiting = lock(&self.waiting);
-        if waiting.records.len() >= self.limit && record.what.is_lossy() {
-            waiting.lost += 1;
+        let (records, bytes) = match record.what.is_lossy() {
+            true => (self.limit, WATCH_BYTES / 2),
+            false => (WATCH_RECORDS, WATCH_BYTES),
+        };
+        let full = waiting.records.len() >= records || waiting.bytes + weight > bytes;
+        // A record that is too heavy by itself has a place in an empty queue.
+        if full && (!waiting.records.is_empty() || records == 0) {
+            waiting.gap.add(record);
             return;
         }
-        let lost = std::mem::take(&mut waiting.lost);
-        waiting.records.push_back(Watched { lost, record: Arc::clone(record) });
+        waiting.say_gap();
+        let lost = waiting.gap.take_lost();
+        waiting.put(Watched { lost, record: Arc::clone(record) }, weight);
         drop(waiting);
         self.news.notify_one();
     }
@@ -96,5 +115,32 @@ impl Queue {
     pub(crate) fn close(&self) {
         lock(&self.waiting).closed = true;
         self.news.notify_one();
+    }
+}
+
+impl Waiting {
+    fn put(&mut self, watched: Watched, weight: usize) {
+        self.bytes += weight;
+        self.records.push_back((watched, weight));
+    }
+
+    fn pop(&mut self) -> Option<Watched> {
+        if self.records.is_empty() {
+            self.say_gap();
+        }
+        let (watched, weight) = self.records.pop_front()?;
+        self.bytes -= weight;
+        Some(watched)
+    }
+
+    /// Puts a gap in the place of what is missing. Progress and output alone are no gap: their
+    /// number comes with the next record.
+    fn say_gap(&mut self) {
+        let at_the_end = self.closed && self.records.is_empty();
+        if (self.gap.is_grave() || at_the_end)
+            && let Some(gap) = self.gap.take()
+        {
+            self.put(Watched { lost: 0, record: Arc::new(gap) }, 0);
+        }
     }
 }

@@ -7,11 +7,13 @@ mod context;
 mod error;
 mod event;
 mod gate;
+mod line;
 mod output;
 mod preview;
 mod queue;
 mod schema;
 mod spec;
+mod stop;
 mod text;
 mod tool;
 mod wrap;
@@ -24,11 +26,13 @@ pub use crate::{
     error::{ErrorKind, ToolError},
     event::Event,
     gate::{Decision, Gate},
+    line::{Line, Place},
     output::{ChangeKind, Content, FileChange, Part, ToolOutput},
     preview::{Location, Preview, PreviewKind},
     queue::CardQueue,
     schema::portable,
     spec::{Tier, ToolSpec},
+    stop::{PROGRESS_EVERY, Stop, StopOnDrop},
     text::for_person,
     tool::{BoxFuture, Tool, ToolResult},
     wrap::{described, renamed},

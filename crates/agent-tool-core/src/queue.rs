@@ -1,35 +1,23 @@
 //! One card at a time.
 
-use std::{
-    collections::VecDeque,
-    future::{Future, poll_fn},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Poll, Waker},
-};
+use std::{fmt, sync::Arc};
 
-use crate::{BoxFuture, Card, CardError, CardPort, Reply};
+use crate::{BoxFuture, Card, CardError, CardPort, Line, Reply};
 
 /// Decorates a port so that it shows one card at a time, first in, first out.
 ///
-/// Needs no runtime: waiting cards hold wakers, so the queue works on any executor. A card whose
-/// future is dropped leaves the queue, wherever it stood.
+/// A card whose future is dropped leaves the queue, wherever it stood.
 #[derive(Clone)]
 pub struct CardQueue {
     port: Arc<dyn CardPort>,
-    line: Arc<Mutex<Line>>,
-}
-
-#[derive(Default)]
-struct Line {
-    next_ticket: u64,
-    waiting: VecDeque<(u64, Option<Waker>)>,
+    line: Line,
 }
 
 impl CardQueue {
     /// A queue before this port.
     #[must_use]
     pub fn new(port: Arc<dyn CardPort>) -> Self {
-        Self { port, line: Arc::default() }
+        Self { port, line: Line::default() }
     }
 
     /// Shows a card in its turn and calls `shown` when it is up, which is when a timer begins.
@@ -42,7 +30,7 @@ impl CardQueue {
         card: Card,
         shown: impl FnOnce() + Send,
     ) -> Result<Reply, CardError> {
-        let place = Place::take(&self.line);
+        let place = self.line.join();
         place.turn().await;
         shown();
         let reply = self.port.present(card.clone().for_person()).await?;
@@ -61,55 +49,8 @@ impl CardPort for CardQueue {
     }
 }
 
-impl std::fmt::Debug for CardQueue {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CardQueue")
-            .field("waiting", &lock(&self.line).waiting.len())
-            .finish_non_exhaustive()
+impl fmt::Debug for CardQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CardQueue").field("cards", &self.line.places()).finish_non_exhaustive()
     }
-}
-
-/// A place in the line, given up when it is dropped.
-struct Place {
-    ticket: u64,
-    line: Arc<Mutex<Line>>,
-}
-
-impl Place {
-    fn take(line: &Arc<Mutex<Line>>) -> Self {
-        let mut state = lock(line);
-        let ticket = state.next_ticket;
-        state.next_ticket += 1;
-        state.waiting.push_back((ticket, None));
-        drop(state);
-        Self { ticket, line: Arc::clone(line) }
-    }
-
-    fn turn(&self) -> impl Future<Output = ()> + use<'_> {
-        poll_fn(|cx| {
-            let mut line = lock(&self.line);
-            match line.waiting.iter().position(|(ticket, _)| *ticket == self.ticket) {
-                Some(0) | None => Poll::Ready(()),
-                Some(place) => {
-                    line.waiting[place].1 = Some(cx.waker().clone());
-                    Poll::Pending
-                }
-            }
-        })
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let mut line = lock(&self.line);
-        line.waiting.retain(|(ticket, _)| *ticket != self.ticket);
-        if let Some(waker) = line.waiting.front_mut().and_then(|(_, waker)| waker.take()) {
-            drop(line);
-            waker.wake();
-        }
-    }
-}
-
-fn lock(line: &Mutex<Line>) -> MutexGuard<'_, Line> {
-    line.lock().unwrap_or_else(PoisonError::into_inner)
 }

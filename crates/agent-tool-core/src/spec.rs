@@ -71,9 +71,13 @@ impl ToolSpec {
         }
     }
 
-    /// The same tool with these arguments; the schema is brought into the portable form.
+    /// The same tool with these arguments; the schema is brought into the portable form. What it says
+    /// of the arguments as a whole is left out: that is the tool's description.
     #[must_use]
-    pub fn with_input(mut self, schema: Value) -> Self {
+    pub fn with_input(mut self, mut schema: Value) -> Self {
+        if let Some(fields) = schema.as_object_mut() {
+            fields.remove("description");
+        }
         self.input_schema = crate::portable(schema);
         self
     }

@@ -13,7 +13,7 @@ mod walk;
 mod workspace;
 
 pub use error::{Error, ErrorKind, Result};
-pub use open::{FileContent, FileIdentity, FileKind, MAX_READ_BYTES, OpenFile};
+pub use open::{FileContent, FileIdentity, FileKind, MAX_READ_BYTES, OpenFile, folder_names};
 pub use path::WorkspacePath;
 pub use platform::Containment;
 pub use text::{BINARY_PROBE_BYTES, Encoding, LineEnding, Text, TextInfo};

@@ -1,7 +1,7 @@
 //! From a contained path to a handle, its identity and its bytes.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::File,
     io::{self, Read},
     os::fd::{AsFd, OwnedFd},
@@ -52,6 +52,14 @@ pub enum FileKind {
     Special,
 }
 
+/// The names in an open folder, in bytewise order, without `.` and `..`.
+///
+/// # Errors
+/// The system's.
+pub fn folder_names(folder: impl AsFd) -> io::Result<Vec<OsString>> {
+    platform::names(folder)
+}
+
 /// A regular file, opened for reading beneath its root.
 #[derive(Debug)]
 pub struct OpenFile {
@@ -78,6 +86,14 @@ impl FileContent {
 }
 
 impl FileIdentity {
+    /// The identity of what has this name in a folder, a link itself and not what it leads to; `None` where nothing has it.
+    ///
+    /// # Errors
+    /// The system's, but that there is no such name.
+    pub fn of_name(folder: impl AsFd, name: &OsStr) -> io::Result<Option<Self>> {
+        platform::identity_of_name(folder, name)
+    }
+
     /// The identity of an opened handle.
     ///
     /// # Errors

@@ -9,7 +9,10 @@ use std::{
 };
 
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
-use rustix::fs::{FileType, OFlags, Stat};
+use rustix::{
+    fs::{AtFlags, FileType, OFlags, Stat},
+    io::Errno,
+};
 
 use crate::{FileIdentity, FileKind};
 
@@ -130,6 +133,17 @@ pub(crate) fn is_name_too_long(error: &io::Error) -> bool {
 
 pub(crate) fn identity(fd: impl AsFd) -> io::Result<FileIdentity> {
     Ok(identity_of(&rustix::fs::fstat(fd)?))
+}
+
+pub(crate) fn identity_of_name(
+    folder: impl AsFd,
+    name: &OsStr,
+) -> io::Result<Option<FileIdentity>> {
+    match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(identity_of(&stat))),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 #[expect(

@@ -4,6 +4,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::Stdio,
 };
 
 use anyhow::{Context, Result, bail};
@@ -156,7 +157,7 @@ fn vendored() -> Result<PathBuf> {
         fs::write(folder.join("Cargo.toml"), VENDORED)?;
         fs::write(folder.join("src/lib.rs"), "")?;
         let mut command = sh::cargo(["vendor", "--quiet", "half"]);
-        sh::install(command.current_dir(&folder).stdout(std::process::Stdio::null()))?;
+        sh::install(command.current_dir(&folder).stdout(Stdio::null()))?;
         fs::rename(folder.join("half"), &done)?;
     }
     Ok(done)
@@ -167,7 +168,8 @@ fn unpacked(name: &str, program: &str, args: &[&str]) -> Result<PathBuf> {
     let folder = downloads().join(name);
     fs::create_dir_all(&folder)?;
     if archives(&folder)?.is_empty() {
-        sh::install(sh::command(program, args.iter().copied()).current_dir(&folder))?;
+        let mut command = sh::command(program, args.iter().copied());
+        sh::install(command.current_dir(&folder).stdout(Stdio::null()))?;
     }
     let archives = archives(&folder)?;
     let [archive] = archives.as_slice() else {

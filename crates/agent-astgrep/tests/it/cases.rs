@@ -51,17 +51,30 @@ struct Expect {
 /// The cases that were measured on other tools, and our own.
 const FILES: [&str; 2] = ["cases.json", "more.json"];
 
+/// Names a folder with further cases, those in its folder `ast`, for whoever has some of their own.
+const MORE: &str = "AGENT_TESTS_CASES";
+
 // spec: AST-01, AST-02, AST-04, AST-05, AST-06, AST-07, AST-08
 pub(crate) fn trials() -> Vec<Trial> {
-    let cases = FILES.iter().flat_map(|name| {
-        let file: File = serde_json::from_str(&fixture(name)).unwrap();
-        file.cases
-    });
-    let trial = |case: Case| {
+    let ours = FILES.iter().map(|name| ("case", fixture(name)));
+    let cases =
+        ours.chain(more().into_iter().map(|text| ("more", text))).flat_map(|(from, text)| {
+            let file: File = serde_json::from_str(&text).unwrap();
+            file.cases.into_iter().map(move |case| (from, case))
+        });
+    let trial = |(from, case): (&str, Case)| {
         let language = case.language.clone();
-        for_language(&language, format!("case::{}", case.id), move || check(&case))
+        for_language(&language, format!("{from}::{}", case.id), move || check(&case))
     };
     cases.map(trial).collect()
+}
+
+fn more() -> Vec<String> {
+    let Some(folder) = std::env::var_os(MORE) else { return Vec::new() };
+    let files = std::fs::read_dir(PathBuf::from(folder).join("ast")).unwrap();
+    let files = files.map(|file| file.unwrap().path());
+    let files = files.filter(|file| file.extension().is_some_and(|ending| ending == "json"));
+    files.map(|file| std::fs::read_to_string(file).unwrap()).collect()
 }
 
 /// A trial that is listed as ignored where the features of this build lack its language, so that

@@ -1,6 +1,6 @@
 //! `fixtures/astgrep/ladder.json`: which context accepts a fragment, and as what.
 //!
-//! With `UPDATE_EXPECT=1` the table is written anew; look at what changed before keeping it.
+//! With `AGENT_TESTS_BLESS=1` (`cargo xtask fixtures --bless`) the table is written anew; look at what changed before keeping it.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ pub(crate) struct Row {
 // spec: AST-05, AST-06
 pub(crate) fn trials() -> Vec<Trial> {
     let rows = rows();
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
+    if std::env::var_os("AGENT_TESTS_BLESS").is_some() {
         update(&rows);
         return Vec::new();
     }

@@ -1,5 +1,7 @@
 //! The tools over real folders: what a model is told, and what is written when.
 
+mod example;
+
 use std::{fs, os::unix::fs::MetadataExt, sync::Arc};
 
 use agent_astgrep::{MAX_STAGED, Structure, Trees};

@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-use agent_edits::{Edits, Hook, Operation, Plan};
+use agent_edits::{Edits, Executable, Hook, Operation, Plan};
 use agent_workspace::{FileContent, Workspace, WorkspacePath};
 use tempfile::TempDir;
 
@@ -112,7 +112,8 @@ pub(crate) fn make_five(root: &Path) {
     put("untouched", b"untouched");
 }
 
-/// Modifies, creates in new folders, deletes, writes one of two hard links and writes through a link.
+/// Modifies, creates in new folders, deletes, writes one of two hard links and writes through a link; three of these files
+/// become executable, or cease to be.
 pub(crate) fn five(workspace: &Workspace) -> Plan {
     let path = |text: &str| workspace.resolve(text).unwrap();
     let mut plan = Plan::new(workspace);
@@ -121,28 +122,40 @@ pub(crate) fn five(workspace: &Workspace) -> Plan {
     plan.write(&path("hard-a"), big(b'b', BIG_AFTER)).unwrap();
     plan.write(&path("link"), b"through the link\n".to_vec()).unwrap();
     plan.delete(&path("deleted")).unwrap();
+    plan.executable(&path("modified"), Executable::No).unwrap();
+    plan.executable(&path("new/deep/created"), Executable::Yes).unwrap();
+    plan.executable(&path("hard-a"), Executable::Yes).unwrap();
     plan
 }
 
 pub(crate) const FIVE: [&str; 5] =
     ["modified", "new/deep/created", "hard-a", "dir/target", "deleted"];
 
+/// What becomes of the permission bits of a file.
+type Bits = fn(u32) -> u32;
+
 /// The tree after [`five`], told from the one before by hand and not by the code under test.
 pub(crate) fn after_five(before: &Tree) -> Tree {
     let mut after = before.clone();
-    let file = |after: &Tree, name: &str, bytes: Vec<u8>| match after.get(Path::new(name)) {
-        Some(Node::File { mode, same_as, .. }) => {
-            Node::File { bytes, mode: *mode, same_as: same_as.clone() }
-        }
-        other => panic!("{name} is {other:?}"),
-    };
-    for (name, bytes) in [
-        ("modified", MODIFIED_AFTER.to_vec()),
-        ("hard-a", big(b'b', BIG_AFTER)),
-        ("dir/hard-b", big(b'b', BIG_AFTER)),
-        ("dir/target", b"through the link\n".to_vec()),
-    ] {
-        let node = file(&after, name, bytes);
+    const EXECUTE: u32 = 0o111;
+    let keep = |mode: u32| mode;
+    let set = |mode: u32| mode | (mode & 0o444) >> 2;
+    let clear = |mode: u32| mode & !EXECUTE;
+    let file =
+        |after: &Tree, name: &str, bytes: Vec<u8>, bits: Bits| match after.get(Path::new(name)) {
+            Some(Node::File { mode, same_as, .. }) => {
+                Node::File { bytes, mode: bits(*mode), same_as: same_as.clone() }
+            }
+            other => panic!("{name} is {other:?}"),
+        };
+    let changed: [(&str, Vec<u8>, Bits); 4] = [
+        ("modified", MODIFIED_AFTER.to_vec(), clear),
+        ("hard-a", big(b'b', BIG_AFTER), set),
+        ("dir/hard-b", big(b'b', BIG_AFTER), set),
+        ("dir/target", b"through the link\n".to_vec(), keep),
+    ];
+    for (name, bytes, bits) in changed {
+        let node = file(&after, name, bytes, bits);
         after.insert(name.into(), node);
     }
     after.remove(Path::new("deleted"));
@@ -150,8 +163,8 @@ pub(crate) fn after_five(before: &Tree) -> Tree {
     let Some(Node::File { mode, .. }) = before.get(Path::new("untouched")) else {
         panic!("no file");
     };
-    let created =
-        Node::File { bytes: b"created".to_vec(), mode: *mode, same_as: "new/deep/created".into() };
+    let (bytes, mode) = (b"created".to_vec(), set(*mode));
+    let created = Node::File { bytes, mode, same_as: "new/deep/created".into() };
     after.insert("new/deep/created".into(), created);
     for folder in ["new", "new/deep"] {
         after.insert(folder.into(), before[Path::new("dir")].clone());

@@ -3,7 +3,7 @@ use std::{
     os::unix::fs::{PermissionsExt, symlink},
 };
 
-use agent_edits::ChangeKind;
+use agent_edits::{ChangeKind, Executable};
 
 use crate::fixture::Fixture;
 
@@ -96,4 +96,57 @@ fn a_fingerprint_is_of_the_content_and_not_of_the_order() {
     assert_ne!(of(&[("b", "12")]), of(&[("b", "1")]));
     fixture.put("a", "changed");
     assert_ne!(first, of(&[("a", "1"), ("b", "2")]));
+}
+
+#[test]
+fn a_file_becomes_executable_by_whoever_may_read_it_and_its_bytes_stay() {
+    let fixture = Fixture::new();
+    let mode =
+        |name: &str| fs::metadata(fixture.root().join(name)).unwrap().permissions().mode() & 0o7777;
+    for (before, executable, after) in [
+        (0o644, Executable::Yes, 0o755),
+        (0o640, Executable::Yes, 0o750),
+        (0o600, Executable::Yes, 0o700),
+        (0o755, Executable::No, 0o644),
+        (0o711, Executable::No, 0o600),
+    ] {
+        let path = fixture.put("a", "text");
+        fs::set_permissions(&path, fs::Permissions::from_mode(before)).unwrap();
+        let mut plan = fixture.plan();
+        plan.executable(&fixture.path("a"), executable).unwrap();
+        assert_eq!(plan.entries()[0].kind(), ChangeKind::Modify);
+        fixture.edits().apply(&plan).unwrap();
+        assert_eq!((mode("a"), fixture.read("a").bytes), (after, b"text".to_vec()), "{before:o}");
+
+        let mut again = fixture.plan();
+        again.executable(&fixture.path("a"), executable).unwrap();
+        assert!(again.is_empty(), "{before:o} is as wanted already");
+    }
+    let mut moved = fixture.plan();
+    moved.rename(&fixture.path("a"), &fixture.path("b"), None).unwrap();
+    let before = moved.fingerprint();
+    moved.executable(&fixture.path("b"), Executable::Yes).unwrap();
+    assert_ne!(moved.fingerprint(), before, "an approval is for the mode too");
+    assert_eq!(
+        moved.executable(&fixture.path("a"), Executable::Yes).unwrap_err().code(),
+        "duplicate_path"
+    );
+    fixture.edits().apply(&moved).unwrap();
+    assert_eq!(mode("b"), 0o700);
+}
+
+#[test]
+fn two_names_of_one_file_cannot_get_two_modes() {
+    let fixture = Fixture::new();
+    let path = fixture.put("a", "text");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    fs::hard_link(path, fixture.root().join("b")).unwrap();
+    let mut plan = fixture.plan();
+    plan.executable(&fixture.path("a"), Executable::Yes).unwrap();
+    let error = plan.executable(&fixture.path("b"), Executable::No).unwrap_err();
+    assert_eq!(error.code(), "duplicate_path");
+    plan.executable(&fixture.path("b"), Executable::Yes).unwrap();
+    fixture.edits().apply(&plan).unwrap();
+    assert_eq!(fixture.read("a").bytes, b"text");
+    assert_eq!(fixture.read("b").identity.mode & 0o777, 0o755);
 }

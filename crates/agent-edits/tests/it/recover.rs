@@ -112,3 +112,48 @@ fn what_is_left_of_another_workspace_does_not_stop_this_one() {
     assert!(matches!(applied.recovered[0].outcome, RecoveryOutcome::Left { .. }));
     assert_eq!(fs::read(elsewhere.join("c")).unwrap(), b"new");
 }
+
+#[test]
+fn a_journal_that_cannot_be_read_is_named_with_what_to_do() {
+    let fixture = Fixture::new();
+    fixture.put("a", "before");
+    crash(&fixture, &[("a", "after"), ("b", "new")]);
+    let folder = &left_in_state(&fixture.state())[0];
+    let journal = fixture.state().join(folder);
+    fs::write(journal.join("journal.json"), "{\"version\": 1,").unwrap();
+
+    let edits = fixture.edits();
+    let recovery = &edits.recovered()[0];
+    assert_eq!(recovery.journal, journal);
+    let error = edits.apply(&fixture.writes(&[("c", "new")])).unwrap_err();
+    assert_eq!(error.code(), "unfinished_change");
+    for said in [
+        &format!("its journal `{}` cannot be read (EOF while parsing", journal.display()),
+        "names that begin with `.agent-edits-`",
+        "then move the journal away",
+    ] {
+        assert!(error.message().contains(said), "{said}: {error}");
+    }
+    assert!(fs::read(fixture.root().join("c")).is_err());
+
+    fs::rename(&journal, fixture.outer.path().join("away")).unwrap();
+    edits.apply(&fixture.writes(&[("c", "new")])).unwrap();
+}
+
+#[test]
+fn what_a_start_did_is_said_in_words_with_the_files() {
+    let fixture = Fixture::new();
+    let files: Vec<_> = (0..7).map(|n| format!("f{n}")).collect();
+    let writes: Vec<_> = files.iter().map(|file| (file.as_str(), "new")).collect();
+    crash(&fixture, &writes);
+    let said = fixture.edits().recovered()[0].to_string();
+    let root = fixture.root().display().to_string();
+    let named: Vec<_> = (0..5).map(|n| format!("`{root}/f{n}`")).collect();
+    let named = named.join(", ");
+    assert_eq!(
+        said,
+        format!(
+            "a change of {named} and 2 more was cut off and is undone; no file has its new text"
+        )
+    );
+}

@@ -31,7 +31,7 @@ pub(super) fn parse(source: &mut Source<'_>) -> Result<Patch, ToolError> {
         Some(_) => {
             Err(source.invalid("something follows `*** End Patch`; send it as another patch"))
         }
-        None => Ok(Patch { files, notes: Vec::new() }),
+        None => Ok(Patch { files }),
     }
 }
 
@@ -53,10 +53,10 @@ fn file(source: &mut Source<'_>, line: &str) -> Result<FilePatch, ToolError> {
     match action {
         Action::Create => {
             let hunk = added(source)?;
-            Ok(FilePatch { path, action, hunks: vec![vec![hunk]] })
+            Ok(FilePatch { path, action, hunks: vec![vec![hunk]], executable: None })
         }
         Action::Update => update(source, path),
-        _ => Ok(FilePatch { path, action, hunks: Vec::new() }),
+        _ => Ok(FilePatch { path, action, hunks: Vec::new(), executable: None }),
     }
 }
 
@@ -97,7 +97,7 @@ fn update(source: &mut Source<'_>, path: String) -> Result<FilePatch, ToolError>
             "the update of `{path}` has no lines; write those that stay, go and are new"
         )));
     }
-    Ok(FilePatch { path, action, hunks: vec![hunks] })
+    Ok(FilePatch { path, action, hunks: vec![hunks], executable: None })
 }
 
 fn hunk(source: &mut Source<'_>) -> Result<Option<Hunk>, ToolError> {

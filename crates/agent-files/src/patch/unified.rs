@@ -1,5 +1,6 @@
 //! Unified diffs, as POSIX `diff -u` and git write them.
 
+use agent_edits::Executable;
 use agent_tool_core::ToolError;
 
 use super::{
@@ -8,10 +9,10 @@ use super::{
 };
 
 pub(super) fn parse(source: &mut Source<'_>) -> Result<Patch, ToolError> {
-    let mut patch = Patch { files: Vec::new(), notes: Vec::new() };
+    let mut patch = Patch { files: Vec::new() };
     while let Some(line) = source.peek() {
         if line.starts_with("diff --git ") || is_header(source) {
-            let file = file(source, &mut patch.notes)?;
+            let file = file(source)?;
             patch.files.push(file);
         } else if line.starts_with("@@") {
             return Err(source.invalid(
@@ -62,10 +63,10 @@ struct Extended {
     to: Option<String>,
     created: bool,
     deleted: bool,
-    mode: Option<String>,
+    executable: Option<Executable>,
 }
 
-fn file(source: &mut Source<'_>, notes: &mut Vec<String>) -> Result<FilePatch, ToolError> {
+fn file(source: &mut Source<'_>) -> Result<FilePatch, ToolError> {
     let extended = extended(source)?;
     let mut paths = extended.paths.clone();
     if is_header(source) {
@@ -97,20 +98,14 @@ fn file(source: &mut Source<'_>, notes: &mut Vec<String>) -> Result<FilePatch, T
     if path == NO_FILE {
         return Err(source.invalid("the diff names no file; write `--- PATH` and `+++ PATH`"));
     }
-    if let Some(mode) = extended.mode {
-        if action == Action::Update && no_hunks {
-            return Err(source.unsupported(&format!(
-                "it changes only the mode of `{path}`, which is not done here; use chmod"
-            )));
-        }
-        notes.push(format!("the mode {mode} of `{path}` was not set"));
-    }
-    if no_hunks && action == Action::Update {
+    let executable = extended.executable;
+    if no_hunks && action == Action::Update && executable.is_none() {
         return Err(source.invalid(&format!(
             "the diff of `{path}` has no hunk; write `@@` and the changed lines"
         )));
     }
-    Ok(FilePatch { path, action, hunks: if no_hunks { Vec::new() } else { vec![hunks] } })
+    let hunks = if no_hunks { Vec::new() } else { vec![hunks] };
+    Ok(FilePatch { path, action, hunks, executable })
 }
 
 fn extended(source: &mut Source<'_>) -> Result<Extended, ToolError> {
@@ -127,12 +122,13 @@ fn extended(source: &mut Source<'_>) -> Result<Extended, ToolError> {
         } else if let Some(mode) = line.strip_prefix("new file mode ") {
             found.created = true;
             refuse_special(source, mode)?;
-            found.mode = (mode != "100644").then(|| mode.to_owned());
+            found.executable = Some(executable(mode));
         } else if let Some(mode) = line.strip_prefix("deleted file mode ") {
             found.deleted = true;
             refuse_special(source, mode)?;
         } else if let Some(mode) = line.strip_prefix("new mode ") {
-            found.mode = Some(mode.to_owned());
+            refuse_special(source, mode)?;
+            found.executable = Some(executable(mode));
         } else if line.starts_with("copy from ") || line.starts_with("copy to ") {
             return Err(source.unsupported("a copy is not made here; add the file with its lines"));
         } else if line.starts_with("GIT binary patch") || line.starts_with("Binary files ") {
@@ -146,6 +142,15 @@ fn extended(source: &mut Source<'_>) -> Result<Extended, ToolError> {
         source.advance();
     }
     Ok(found)
+}
+
+/// Git keeps of the permission bits only whether the owner may execute the file.
+fn executable(mode: &str) -> Executable {
+    const OWNER_EXECUTES: u32 = 0o100;
+    match u32::from_str_radix(mode, 8) {
+        Ok(mode) if mode & OWNER_EXECUTES != 0 => Executable::Yes,
+        _ => Executable::No,
+    }
 }
 
 fn refuse_special(source: &Source<'_>, mode: &str) -> Result<(), ToolError> {

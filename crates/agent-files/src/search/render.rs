@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use agent_workspace::SkipReason;
+use agent_workspace::{Encoding, SkipReason};
 
 use super::{
-    FileCount, LineMatch, SearchArgs, SearchOutcome, SearchOutput, SkippedFile,
+    DecodedFile, FileCount, LineMatch, SearchArgs, SearchOutcome, SearchOutput, SkippedFile,
     scan::{FileHits, Found},
 };
 
@@ -19,8 +19,12 @@ const BEFORE_MATCH: usize = 100;
 /// result, so that the cut falls between two lines.
 const MAX_SHOWN: usize = 30_000;
 
-/// So many skipped files are named for each reason.
-const NAMED_SKIPPED: usize = 3;
+/// So many files are named for each reason to skip them, and for each encoding.
+const NAMED_FILES: usize = 3;
+
+/// The encodings that a result names.
+const ENCODINGS: [(&[Encoding], &str); 2] =
+    [(&[Encoding::Utf16Le, Encoding::Utf16Be], "UTF-16"), (&[Encoding::Latin1], "Latin-1")];
 
 /// The part of a long line around a column.
 pub(super) fn around(line: &str, column: usize) -> String {
@@ -52,6 +56,11 @@ pub(super) fn outcome(
     let mut outcome = SearchOutcome {
         output,
         searched: found.searched,
+        decoded: found
+            .decoded
+            .into_iter()
+            .map(|(file, encoding)| DecodedFile { file, encoding })
+            .collect(),
         skipped: skipped.into_iter().map(|(file, reason)| SkippedFile { file, reason }).collect(),
         ..SearchOutcome::default()
     };
@@ -171,6 +180,13 @@ fn summary(outcome: &SearchOutcome, files: usize, start: &str, args: &SearchArgs
             counted(shown, kind)
         ),
     };
+    for (encoding, name) in ENCODINGS {
+        let read = outcome.decoded.iter().filter(|decoded| encoding.contains(&decoded.encoding));
+        let read: Vec<&str> = read.map(|decoded| decoded.file.as_str()).collect();
+        if !read.is_empty() {
+            said.push_str(&format!("; read as {name}: {}", named(&read)));
+        }
+    }
     let skipped = skipped(&outcome.skipped);
     if !skipped.is_empty() {
         said.push_str(&format!("; skipped {skipped}"));
@@ -207,14 +223,17 @@ fn skipped(skipped: &[SkippedFile]) -> String {
     }
     let said: Vec<_> = by_reason
         .into_iter()
-        .map(|(reason, files)| {
-            let named: Vec<_> = files.iter().take(NAMED_SKIPPED).copied().collect();
-            let more = files.len() - named.len();
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            format!("{} {} ({}{more})", files.len(), reason.words(), named.join(", "))
-        })
+        .map(|(reason, files)| format!("{} {} ({})", files.len(), reason.words(), named(&files)))
         .collect();
     said.join(", ")
+}
+
+fn named(files: &[&str]) -> String {
+    let named = files[..files.len().min(NAMED_FILES)].join(", ");
+    match files.len().saturating_sub(NAMED_FILES) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
 }
 
 fn counted(count: usize, unit: &str) -> String {

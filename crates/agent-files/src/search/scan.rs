@@ -5,8 +5,8 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use agent_tool_core::ToolError;
-use agent_workspace::{MAX_SEARCH_BYTES, SkipReason, Workspace, WorkspacePath};
+use agent_tool_core::{Stop, ToolError};
+use agent_workspace::{Encoding, MAX_SEARCH_BYTES, SkipReason, Text, Workspace, WorkspacePath};
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
 use grep_searcher::{
@@ -14,7 +14,7 @@ use grep_searcher::{
 };
 
 use super::{SearchOutput, render::around};
-use crate::{Stop, error};
+use crate::error;
 
 /// More threads than this wait for the disk.
 const MAX_THREADS: usize = 8;
@@ -29,6 +29,8 @@ const LARGEST_BATCH: usize = 256;
 pub(super) struct Found {
     pub(super) files: Vec<FileHits>,
     pub(super) skipped: Vec<(String, SkipReason)>,
+    /// The files that are no UTF-8, and how they were read.
+    pub(super) decoded: Vec<(String, Encoding)>,
     pub(super) searched: usize,
     /// False where the search stopped early.
     pub(super) complete: bool,
@@ -41,6 +43,8 @@ pub(super) struct FileHits {
     pub(super) lines: Vec<HitLine>,
     /// How many lines match.
     pub(super) count: usize,
+    /// How the bytes were read, where they are no UTF-8.
+    pub(super) decoded: Option<Encoding>,
 }
 
 #[derive(Debug)]
@@ -65,20 +69,24 @@ pub(super) struct Job<'a> {
 pub(super) fn list(files: impl ExactSizeIterator<Item = String>) -> Found {
     let searched = files.len();
     let files = files.map(|file| FileHits { file, ..FileHits::default() }).collect();
-    Found { files, searched, complete: true, skipped: Vec::new() }
+    Found { files, searched, complete: true, ..Found::default() }
 }
 
 impl Job<'_> {
     pub(super) fn run(&self, files: &[WorkspacePath]) -> Result<Found, ToolError> {
+        let progress = Progress { stop: self.stop, done: AtomicUsize::new(0), total: files.len() };
         let mut found = Found { complete: true, ..Found::default() };
         let mut rest = files;
         let mut size = FIRST_BATCH;
         let mut results = 0;
         while !rest.is_empty() {
             let (batch, after) = rest.split_at(size.min(rest.len()));
-            for (path, outcome) in batch.iter().zip(self.batch(batch)) {
+            for (path, outcome) in batch.iter().zip(self.batch(batch, &progress)) {
                 let Some(outcome) = outcome else { return Err(error::stopped()) };
                 found.searched += 1;
+                if let Ok(FileHits { file, decoded: Some(encoding), .. }) = &outcome {
+                    found.decoded.push((file.clone(), *encoding));
+                }
                 match outcome {
                     Ok(hits) if hits.count == 0 => {}
                     Ok(hits) => {
@@ -103,7 +111,11 @@ impl Job<'_> {
     }
 
     /// The outcome of each file; `None` for those that were not reached when the flag was set.
-    fn batch(&self, files: &[WorkspacePath]) -> Vec<Option<Result<FileHits, SkipReason>>> {
+    fn batch(
+        &self,
+        files: &[WorkspacePath],
+        progress: &Progress<'_>,
+    ) -> Vec<Option<Result<FileHits, SkipReason>>> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = threads.min(MAX_THREADS).min(files.len());
         let next = AtomicUsize::new(0);
@@ -115,6 +127,7 @@ impl Job<'_> {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(path) = files.get(index) else { break };
                 done.push((index, self.file(path, &mut searcher, &mut buffer)));
+                progress.one_more();
             }
             done
         };
@@ -156,16 +169,47 @@ impl Job<'_> {
         self.workspace
             .read_into(path, MAX_SEARCH_BYTES, buffer)
             .map_err(|error| SkipReason::of_error(&error))?;
-        if let Some(reason) = SkipReason::of_bytes(buffer) {
-            return Err(reason);
-        }
-        let bytes = buffer.strip_prefix(b"\xef\xbb\xbf").unwrap_or(buffer);
-        let hits = FileHits { file: self.workspace.show(path), ..FileHits::default() };
+        let mut hits = FileHits { file: self.workspace.show(path), ..FileHits::default() };
+        let decoded;
+        let bytes = match SkipReason::of_bytes(buffer) {
+            None => buffer.strip_prefix(b"\xef\xbb\xbf").unwrap_or(buffer),
+            Some(reason) => {
+                decoded = decodable(buffer).ok_or(reason)?;
+                hits.decoded = Some(decoded.info.encoding);
+                decoded.content.as_bytes()
+            }
+        };
         let mut lines = Lines { job: self, hits };
         searcher
             .search_slice(self.matcher, bytes, &mut lines)
             .map_err(|_| SkipReason::Unreadable)?;
         Ok(lines.hits)
+    }
+}
+
+/// The text of a file that is no UTF-8, where it is safe to say what it is: UTF-16 with its mark, or
+/// bytes that are a text as Latin-1, without any control character that no text has.
+fn decodable(bytes: &[u8]) -> Option<Text> {
+    let text = Text::decode(bytes);
+    let no_text = |c: char| c.is_ascii_control() && !matches!(c, '\t' | '\n' | '\r' | '\x0c');
+    match text.info.encoding {
+        Encoding::Utf16Le | Encoding::Utf16Be => Some(text),
+        Encoding::Latin1 if !text.info.binary && !text.content.contains(no_text) => Some(text),
+        _ => None,
+    }
+}
+
+/// How many files are done, whichever thread did them.
+struct Progress<'a> {
+    stop: &'a Stop,
+    done: AtomicUsize,
+    total: usize,
+}
+
+impl Progress<'_> {
+    fn one_more(&self) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        self.stop.progress("searched files", done, self.total);
     }
 }
 

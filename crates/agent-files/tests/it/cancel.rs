@@ -5,8 +5,8 @@ use std::{
     task::{Context as Waker, Poll},
 };
 
-use agent_files::{SearchArgs, Stop, WriteArgs};
-use agent_tool_core::Context;
+use agent_files::{SearchArgs, WriteArgs};
+use agent_tool_core::{Context, Stop};
 use serde_json::json;
 
 use crate::checkout::Checkout;

@@ -1,7 +1,11 @@
 //! The cases of `fixtures/files/*.json`: files in, calls, what the model reads and what stands in
 //! the files afterwards. `AGENT_TESTS_BLESS=1` writes what came as what is expected.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use agent_tool_core::{ToolError, ToolOutput};
 use serde::{Deserialize, Serialize};
@@ -100,9 +104,22 @@ fn search() {
     check("search");
 }
 
+#[test]
+fn every_file_of_cases_has_its_test() {
+    let names = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name());
+    let source = include_str!("cases.rs");
+    for name in names {
+        let name = name.to_string_lossy().replace(".json", "");
+        assert!(source.contains(&format!("check(\"{name}\")")), "no test takes {name}");
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/files")
+}
+
 fn check(name: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let path = path.join("../../fixtures/files").join(name).with_extension("json");
+    let path = folder().join(name).with_extension("json");
     let cases: Vec<Case> = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     let came: Vec<_> = cases.iter().map(run).collect();
     if std::env::var_os("AGENT_TESTS_BLESS").is_some() {

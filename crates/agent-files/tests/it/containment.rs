@@ -2,7 +2,8 @@
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use agent_files::{SearchArgs, Stop};
+use agent_files::SearchArgs;
+use agent_tool_core::Stop;
 use serde_json::{Value, json};
 
 use crate::checkout::Checkout;

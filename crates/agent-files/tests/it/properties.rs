@@ -1,7 +1,7 @@
 //! The tools against what anybody would write down in a few lines.
 
-use agent_files::{ApplyPatchArgs, EditArgs, Files, Stop};
-use agent_tool_core::ToolError;
+use agent_files::{ApplyPatchArgs, EditArgs, Files};
+use agent_tool_core::{Stop, ToolError};
 use proptest::prelude::*;
 use similar::TextDiff;
 

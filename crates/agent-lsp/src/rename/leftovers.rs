@@ -1,16 +1,9 @@
 //! Where the old name still stands after a rename: in comments, in strings, in other languages.
 
-use std::{
-    collections::BTreeMap,
-    fmt::Write as _,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use agent_edits::Plan;
-use agent_tool_core::{ErrorKind, ToolError, clip};
+use agent_tool_core::{Stop, ToolError, clip};
 use agent_workspace::{MAX_SEARCH_BYTES, SkipReason, WalkOptions, Workspace, WorkspacePath};
 use memchr::memmem;
 
@@ -40,7 +33,7 @@ pub struct Leftovers {
 /// Looks through the workspace as it will be once the plan is applied, for whole identifiers with the old name, in files of any
 /// language. Hidden, ignored and binary files are not looked at.
 ///
-/// It blocks and reads every file; set the flag to end it.
+/// It blocks and reads every file; set the flag to end it. Nothing was changed then.
 ///
 /// # Errors
 /// `stopped`, and those of a walk.
@@ -48,24 +41,20 @@ pub fn leftovers(
     workspace: &Workspace,
     plan: &Plan,
     old: &str,
-    stop: &Arc<AtomicBool>,
+    stop: &Stop,
 ) -> Result<Leftovers, ToolError> {
     let planned: BTreeMap<&WorkspacePath, Option<&[u8]>> =
         plan.entries().iter().map(|entry| (entry.target(), entry.after())).collect();
     let mut found = Leftovers::default();
     let finder = memmem::Finder::new(old);
     let mut buffer = Vec::new();
-    for path in files(workspace, &planned, stop)? {
-        if stop.load(Ordering::Relaxed) {
-            return Err(ToolError::new(
-                ErrorKind::Cancelled,
-                "stopped",
-                "the search for the old name was stopped; search for it with `search`",
-            ));
-        }
-        let bytes = match planned.get(&path) {
+    let files = files(workspace, &planned, stop)?;
+    for (index, path) in files.iter().enumerate() {
+        stop.check()?;
+        stop.progress("looking for the old name", index, files.len());
+        let bytes = match planned.get(path) {
             Some(after) => after.unwrap_or_default(),
-            None => match workspace.read_into(&path, MAX_SEARCH_BYTES, &mut buffer) {
+            None => match workspace.read_into(path, MAX_SEARCH_BYTES, &mut buffer) {
                 Ok(_) => buffer.as_slice(),
                 Err(_) => {
                     found.skipped += 1;
@@ -75,7 +64,7 @@ pub fn leftovers(
         };
         let binary = SkipReason::of_bytes(bytes) == Some(SkipReason::Binary);
         if !binary && finder.find(bytes).is_some() {
-            found.add(&workspace.show(&path), &Document::decode(bytes), old);
+            found.add(&workspace.show(path), &Document::decode(bytes), old);
         }
     }
     Ok(found)
@@ -85,12 +74,12 @@ pub fn leftovers(
 fn files(
     workspace: &Workspace,
     planned: &BTreeMap<&WorkspacePath, Option<&[u8]>>,
-    stop: &Arc<AtomicBool>,
+    stop: &Stop,
 ) -> Result<Vec<WorkspacePath>, ToolError> {
     let mut files = Vec::new();
     for root in workspace.roots() {
         let start = workspace.contain(root.path()).unwrap_or_else(WorkspacePath::working_directory);
-        let options = WalkOptions::new().stop(Arc::clone(stop));
+        let options = WalkOptions::new().stop(stop.shared());
         files.extend(workspace.walk(&start, &options).map_err(of_workspace)?.files);
     }
     files.extend(

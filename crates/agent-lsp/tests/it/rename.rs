@@ -1,10 +1,9 @@
-use std::sync::{Arc, atomic::AtomicBool};
-
 use agent_lsp::{
     language::Language,
     position::PositionEncoding::{self, Utf8, Utf16},
     rename::{self, Reference},
 };
+use agent_tool_core::Stop;
 use async_lsp::lsp_types::{Position, Range};
 use serde_json::{Value, json};
 
@@ -295,7 +294,7 @@ fn what_is_left_of_the_old_name_is_told_with_its_total() {
         (checkout.uri("use.py")): [edit((0, 0), (0, 4), "surface")],
     }});
     let changes = checkout.read_edit(edit, Utf16).unwrap();
-    let stop = Arc::new(AtomicBool::new(false));
+    let stop = Stop::new();
     let left = rename::leftovers(&checkout.workspace, changes.plan(), "area", &stop).unwrap();
     assert_eq!(
         left.text("area"),
@@ -306,7 +305,7 @@ fn what_is_left_of_the_old_name_is_told_with_its_total() {
     assert_eq!((left.total, left.files, left.skipped, left.places.len()), (33, 4, 0, 8));
     let none = rename::leftovers(&checkout.workspace, changes.plan(), "volume", &stop).unwrap();
     assert_eq!(none.text("volume"), "");
-    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    stop.set();
     let stopped =
         rename::leftovers(&checkout.workspace, changes.plan(), "area", &stop).unwrap_err();
     assert_eq!(stopped.code, "stopped");
@@ -320,7 +319,7 @@ fn a_file_that_a_rename_moves_is_looked_at_under_its_new_name() {
         {"kind": "rename", "oldUri": checkout.uri("area.rs"), "newUri": checkout.uri("surface.rs")},
     ]});
     let changes = checkout.read_edit(edit, Utf16).unwrap();
-    let stop = Arc::new(AtomicBool::new(false));
+    let stop = Stop::new();
     let left = rename::leftovers(&checkout.workspace, changes.plan(), "area", &stop).unwrap();
     assert_eq!(
         left.text("area"),

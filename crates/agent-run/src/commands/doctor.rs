@@ -1,68 +1,245 @@
 //! `doctor`: what can run here, why the rest cannot, and what would change it.
 
-use std::process::ExitCode;
+mod words;
+
+use std::{path::PathBuf, process::ExitCode};
 
 use agent_astgrep::Trees;
+use agent_grammars::Grammars;
+use agent_tiers::Surface;
 use agent_tool_core::Dispatch as _;
-use anyhow::Result;
-use serde_json::{Value, json};
+use anyhow::{Context, Result};
+use serde::Serialize;
 
 use super::print;
 use crate::{
-    args::Options,
-    assemble::{Wishes, assemble, default_approve},
-    config::Config,
+    args::{Approve, Options},
+    assemble::{Assembled, Wishes, assemble, default_approve},
+    config::{Config, Layer},
+    state::State,
+    terminal::Terminal,
 };
 
-/// Looks at what a run here would have.
-pub(crate) fn doctor(options: &Options) -> Result<ExitCode> {
-    let config = Config::load(options)?;
-    let mut wishes = Wishes::of_terminal(&config, None);
-    wishes.trees = Trees::new(0);
-    let assembled = assemble(&config, wishes)?;
-    let roots: Vec<Value> = assembled
-        .workspace
-        .roots()
-        .iter()
-        .map(|root| json!({"name": root.name(), "path": root.path()}))
-        .collect();
-    let grammars: Vec<Value> = assembled
-        .grammars
-        .iter()
-        .map(|grammar| json!({"id": grammar.id(), "origin": grammar.origin().to_string()}))
-        .collect();
-    let tools: Vec<String> = assembled.view.specs().into_iter().map(|spec| spec.name).collect();
-    let report = json!({
-        "roots": roots,
-        "containment": format!("{:?}", assembled.workspace.containment()).to_lowercase(),
-        "trusted": config.trust.is_trusted(),
-        "trust_said_by": config.trust.said_by(),
-        "surface": config.surface,
-        "approve": config.approve.unwrap_or_else(default_approve),
-        "ignored_configuration": config.ignored,
-        "tools": tools,
-        "grammars": grammars,
-        "state": assembled.state.home(),
-    });
-    if options.json {
-        print::line(&report.to_string())?;
-    } else {
-        for (name, value) in report.as_object().into_iter().flatten() {
-            print::line(&format!("{:22} {}", name.replace('_', " "), shown(value)))?;
-        }
-    }
-    Ok(ExitCode::SUCCESS)
+/// What `doctor` ends with where no run is possible, or none that could change a file.
+const UNUSABLE: u8 = 1;
+
+/// How a build gets more languages.
+const MORE_LANGUAGES: &str = "cargo install --path crates/agent-run --features all-langs";
+
+/// Every language that a build may have, and the feature of `agent-run` that brings it.
+const LANGUAGES: &[(&str, &[&str])] = &[
+    (
+        "core-langs",
+        &[
+            "bash",
+            "c",
+            "cpp",
+            "dart",
+            "go",
+            "java",
+            "javascript",
+            "json",
+            "python",
+            "rust",
+            "tsx",
+            "typescript",
+            "yaml",
+        ],
+    ),
+    (
+        "all-langs",
+        &[
+            "csharp", "css", "elixir", "haskell", "hcl", "html", "kotlin", "lua", "nix", "php",
+            "ruby", "scala", "solidity", "swift", "toml", "zig",
+        ],
+    ),
+];
+
+/// What was found.
+#[derive(Debug, Default, Serialize)]
+struct Report {
+    /// Whether a run is possible that can also change files.
+    usable: bool,
+    /// What is in the way, with what to do.
+    problems: Vec<String>,
+    version: &'static str,
+    roots: Vec<Root>,
+    containment: Option<String>,
+    groups: Vec<Group>,
+    terminal: Option<TerminalFound>,
+    surface: Option<Surface>,
+    approve: Option<Approve>,
+    trusted: bool,
+    trust_said_by: String,
+    configuration: Vec<Layer>,
+    ignored_configuration: Vec<String>,
+    state: Option<StateFound>,
+    /// What changes that were cut off left, and what became of it.
+    interrupted_changes: Vec<Interrupted>,
 }
 
-fn shown(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(items) if items.is_empty() => "none".to_owned(),
-        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
-        Value::Object(fields) => {
-            let fields = fields.values().map(shown);
-            fields.collect::<Vec<_>>().join(" ")
+#[derive(Debug, Serialize)]
+struct Root {
+    name: String,
+    path: PathBuf,
+}
+
+/// Tools that need the same.
+#[derive(Debug, Serialize)]
+struct Group {
+    name: &'static str,
+    /// Those on this surface.
+    tools: Vec<String>,
+    /// What it has.
+    has: Vec<String>,
+    /// What it could have, and how to get it.
+    missing: Vec<Missing>,
+}
+
+#[derive(Debug, Serialize)]
+struct Missing {
+    what: Vec<String>,
+    how: String,
+}
+
+#[derive(Debug, Serialize)]
+struct TerminalFound {
+    present: bool,
+    said: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct StateFound {
+    path: PathBuf,
+    writable: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Interrupted {
+    said: String,
+    files: Vec<PathBuf>,
+    journal: PathBuf,
+    /// Whether nothing can be changed here before it is put right.
+    blocks: bool,
+}
+
+/// Looks at what a run here would have. Ends with 0 where it is usable and 1 where it is not.
+pub(crate) fn doctor(options: &Options) -> Result<ExitCode> {
+    let mut report = Report { version: env!("CARGO_PKG_VERSION"), ..Report::default() };
+    if let Err(error) = look(options, &mut report) {
+        report.problems.push(format!("{error:#}"));
+    }
+    report.usable = report.problems.is_empty();
+    if options.json {
+        print::line(&serde_json::to_string(&report)?)?;
+    } else {
+        words::print(&report).context("standard output")?;
+    }
+    Ok(if report.usable { ExitCode::SUCCESS } else { ExitCode::from(UNUSABLE) })
+}
+
+/// Fills the report as far as it comes; an error is a problem like the others.
+fn look(options: &Options, report: &mut Report) -> Result<()> {
+    let present = Terminal::is_there();
+    let said = if present {
+        "cards are shown here"
+    } else {
+        "nobody is asked: what needs approval is refused, unless --approve all says otherwise"
+    };
+    report.terminal = Some(TerminalFound { present, said });
+    let state = State::open().and_then(|state| {
+        let writable = state.check_writable();
+        report.state = Some(StateFound { path: state.home().into(), writable: writable.is_ok() });
+        writable.with_context(|| {
+            format!(
+                "the state folder {} cannot be written; name another by XDG_STATE_HOME",
+                state.home().display()
+            )
+        })
+    });
+    if let Err(error) = state {
+        report.problems.push(format!("{error:#}"));
+    }
+    let config = Config::load(options)?;
+    report.surface = Some(config.surface);
+    report.approve = Some(config.approve.unwrap_or_else(default_approve));
+    report.trusted = config.trust.is_trusted();
+    report.trust_said_by = config.trust.said_by();
+    report.configuration.clone_from(&config.layers);
+    report.ignored_configuration.clone_from(&config.ignored);
+    if !report.problems.is_empty() {
+        return Ok(());
+    }
+    let mut wishes = Wishes::of_nobody();
+    wishes.trees = Trees::new(0);
+    run(&assemble(&config, wishes)?, report);
+    Ok(())
+}
+
+fn run(assembled: &Assembled, report: &mut Report) {
+    let Assembled { view, workspace, edits, grammars, .. } = assembled;
+    let roots = workspace.roots().iter();
+    report.roots =
+        roots.map(|root| Root { name: root.name().into(), path: root.path().into() }).collect();
+    report.containment = Some(format!("{:?}", workspace.containment()).to_lowercase());
+    let tools: Vec<String> = view.specs().into_iter().map(|spec| spec.name).collect();
+    let of = |names: &[&str]| -> Vec<String> {
+        tools.iter().filter(|tool| names.contains(&tool.as_str())).cloned().collect()
+    };
+    report.groups = vec![
+        Group {
+            name: "files",
+            tools: of(&["read", "write", "edit", "apply_patch", "search"]),
+            has: vec!["all that it needs is built in".to_owned()],
+            missing: Vec::new(),
+        },
+        Group {
+            name: "structure",
+            tools: of(&["ast_grep", "ast_edit", "resolve"]),
+            has: grammars.iter().map(|grammar| grammar.id().to_owned()).collect(),
+            missing: missing(grammars),
+        },
+    ];
+    for recovery in edits.recovered() {
+        let blocks = recovery.blocks(workspace);
+        let said = recovery.to_string();
+        if blocks {
+            report.problems.push(said.clone());
         }
-        other => other.to_string(),
+        let (files, journal) = (recovery.files.clone(), recovery.journal.clone());
+        report.interrupted_changes.push(Interrupted { said, files, journal, blocks });
+    }
+}
+
+fn missing(grammars: &Grammars) -> Vec<Missing> {
+    let absent = LANGUAGES.iter().map(|(feature, ids)| {
+        let absent = ids.iter().filter(|id| !grammars.ids().any(|known| known == **id));
+        (feature, absent.map(|id| (*id).to_owned()).collect::<Vec<_>>())
+    });
+    absent
+        .filter(|(_, what)| !what.is_empty())
+        .map(|(feature, what)| Missing {
+            what,
+            how: format!("the cargo feature `{feature}`: {MORE_LANGUAGES}"),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_language_of_a_full_build_is_known_and_no_other() {
+        let known: Vec<&str> = LANGUAGES.iter().flat_map(|(_, ids)| ids.iter().copied()).collect();
+        let bundled = Grammars::bundled();
+        let unknown: Vec<&str> = bundled.ids().filter(|id| !known.contains(id)).collect();
+        assert_eq!(unknown, [""; 0]);
+        if cfg!(feature = "all-langs") {
+            assert_eq!(bundled.ids().count(), known.len());
+        }
+        let absent: usize =
+            missing(&Grammars::default()).iter().map(|group| group.what.len()).sum();
+        assert_eq!(absent, known.len(), "a build without any grammar misses all");
     }
 }

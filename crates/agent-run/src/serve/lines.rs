@@ -1,20 +1,24 @@
 //! Lines in, lines out: the frame of every message.
 
 use std::{
-    io,
+    io::{self, BufRead},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    thread,
 };
 
 use tokio::{
-    io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt},
+    io::{AsyncWrite, AsyncWriteExt},
     sync::{Notify, mpsc},
 };
 
 /// While so many bytes wait for a host that does not read, no new call begins.
 const FULL_BYTES: usize = 8 * 1024 * 1024;
+
+/// So many lines are read before the first of them is taken up.
+const READ_AHEAD: usize = 4;
 
 /// What stands on one line.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,15 +29,32 @@ pub(crate) enum Line {
     TooLong,
 }
 
-/// The next line that is not empty, without its newline; `None` at the end of input.
-pub(crate) async fn next_line(
-    input: &mut (impl AsyncBufRead + Unpin),
+/// The lines of an input, until it ends or nobody takes them. A thread of its own reads them: a
+/// read that waits cannot be interrupted, and the runtime waits for its own threads when it ends.
+pub(crate) fn read_lines(
+    mut input: impl BufRead + Send + 'static,
     limit: usize,
-) -> io::Result<Option<Line>> {
+) -> mpsc::Receiver<Line> {
+    let (sender, lines) = mpsc::channel(READ_AHEAD);
+    thread::spawn(move || {
+        while let Ok(Some(line)) = next_line(&mut input, limit) {
+            if sender.blocking_send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}
+
+/// The next line that is not empty, without its newline; `None` at the end of input.
+fn next_line(input: &mut impl BufRead, limit: usize) -> io::Result<Option<Line>> {
     let mut line = Vec::new();
     let mut too_long = false;
     loop {
-        let available = input.fill_buf().await?;
+        let available = match input.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            result => result?,
+        };
         let ended = available.is_empty();
         let newline = available.iter().position(|byte| *byte == b'\n');
         let taken = newline.unwrap_or(available.len());
@@ -112,24 +133,22 @@ impl Outbox {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncBufReadExt, BufReader};
+
     use super::*;
 
-    async fn all(text: &[u8], limit: usize) -> Vec<Line> {
-        let mut input = tokio::io::BufReader::with_capacity(3, text);
-        let mut lines = Vec::new();
-        while let Some(line) = next_line(&mut input, limit).await.expect("memory reads") {
-            lines.push(line);
-        }
-        lines
+    fn all(text: &'static [u8], limit: usize) -> Vec<Line> {
+        let mut lines = read_lines(io::BufReader::with_capacity(3, text), limit);
+        std::iter::from_fn(|| lines.blocking_recv()).collect()
     }
 
     fn text(text: &str) -> Line {
         Line::Text(text.to_owned())
     }
 
-    #[tokio::test]
-    async fn a_long_line_is_said_to_be_long_and_the_next_one_is_read() {
-        let lines = all(b"one\n\n  \ntwo but long\r\n\xff\xfe\nlast", 9).await;
+    #[test]
+    fn a_long_line_is_said_to_be_long_and_the_next_one_is_read() {
+        let lines = all(b"one\n\n  \ntwo but long\r\n\xff\xfe\nlast", 9);
         assert_eq!(lines, [text("one"), Line::TooLong, Line::NotUtf8, text("last")]);
     }
 
@@ -141,14 +160,12 @@ mod tests {
         outbox.put("x".repeat(FULL_BYTES));
         assert!(tokio::time::timeout(std::time::Duration::ZERO, outbox.room()).await.is_err());
         let reading = tokio::spawn(async move {
-            let mut far = tokio::io::BufReader::new(far);
-            next_line(&mut far, FULL_BYTES).await
+            let mut line = String::new();
+            BufReader::new(far).read_line(&mut line).await.map(|_| line)
         });
         outbox.room().await;
-        assert_eq!(
-            reading.await.expect("a reader").expect("a line"),
-            Some(Line::Text("x".repeat(FULL_BYTES)))
-        );
+        let read = reading.await.expect("a reader").expect("a line");
+        assert_eq!(read.trim_end(), "x".repeat(FULL_BYTES));
         drop(outbox);
         writing.await.expect("a writer").expect("all was written");
     }

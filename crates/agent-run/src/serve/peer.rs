@@ -51,13 +51,17 @@ impl Message {
         let mut value: Value = serde_json::from_str(text).map_err(|error| {
             (Value::Null, RpcError::new(code::PARSE_ERROR, format!("no JSON: {error}")))
         })?;
-        let invalid = |id: Value, why: &str| Err((id, RpcError::new(code::INVALID_REQUEST, why)));
+        // An id that is none is not repeated: the host could not find it again.
+        let invalid = |id: Option<Value>, why: &str| {
+            let id = id.filter(is_id).unwrap_or_default();
+            Err((id, RpcError::new(code::INVALID_REQUEST, why)))
+        };
         if value.is_array() {
-            return invalid(Value::Null, "batches are not taken; send one message a line");
+            return invalid(None, "batches are not taken; send one message a line");
         }
         let id = value.get("id").cloned();
         if value["jsonrpc"] != "2.0" {
-            return invalid(id.unwrap_or_default(), "`jsonrpc` is not \"2.0\"");
+            return invalid(id, "`jsonrpc` is not \"2.0\"");
         }
         match (value.get("method"), id) {
             (Some(Value::String(method)), id) => {
@@ -65,13 +69,11 @@ impl Message {
                 let params = value.get_mut("params").map(Value::take).unwrap_or_default();
                 match id {
                     None => Ok(Message::Notification { method, params }),
-                    Some(id @ (Value::String(_) | Value::Number(_))) => {
-                        Ok(Message::Request { id, method, params })
-                    }
-                    Some(_) => invalid(Value::Null, "`id` is neither a string nor a number"),
+                    Some(id) if is_id(&id) => Ok(Message::Request { id, method, params }),
+                    id => invalid(id, "`id` is neither a string nor an integer"),
                 }
             }
-            (Some(_), id) => invalid(id.unwrap_or_default(), "`method` is no string"),
+            (Some(_), id) => invalid(id, "`method` is no string"),
             (None, Some(id)) if value.get("result").is_some() => {
                 Ok(Message::Response { id, result: Ok(value["result"].take()) })
             }
@@ -84,9 +86,13 @@ impl Message {
                     result: Err(RpcError { code, message, data: error["data"].clone() }),
                 })
             }
-            (None, id) => invalid(id.unwrap_or_default(), "neither a request nor a response"),
+            (None, id) => invalid(id, "neither a request nor a response"),
         }
     }
+}
+
+fn is_id(id: &Value) -> bool {
+    id.is_string() || id.is_i64() || id.is_u64()
 }
 
 /// The host, as the run sees it.
@@ -138,13 +144,25 @@ impl Peer {
         self.send(&message);
     }
 
-    /// Brings an answer of the host to whoever asked. One that nobody waits for is forgotten: the
-    /// asker was cancelled.
-    pub(crate) fn answered(&self, id: &Value, result: Result<Value, RpcError>) {
-        let waiting = id.as_u64().and_then(|id| self.asked.lock().remove(&id));
-        if let Some(waiting) = waiting {
+    /// Brings an answer of the host to whoever asked. One that nobody waits for any more is
+    /// forgotten: the asker was cancelled.
+    ///
+    /// # Errors
+    ///
+    /// What to log, where nothing was ever asked under this id.
+    pub(crate) fn answered(
+        &self,
+        id: &Value,
+        result: Result<Value, RpcError>,
+    ) -> Result<(), String> {
+        let last = self.asked.last_id.load(Ordering::Relaxed);
+        let Some(id) = id.as_u64().filter(|id| (1..=last).contains(id)) else {
+            return Err(format!("an answer with the id {id} was ignored: no request has it"));
+        };
+        if let Some(waiting) = self.asked.lock().remove(&id) {
             let _ = waiting.send(result);
         }
+        Ok(())
     }
 
     /// Nobody will answer any more.

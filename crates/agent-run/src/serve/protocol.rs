@@ -172,6 +172,16 @@ pub(crate) struct CancelParams {
     pub call_id: CallId,
 }
 
+/// `files/changed`: the host changed files by itself.
+#[derive(Debug, Deserialize)]
+pub(crate) struct FilesChanged {
+    #[expect(
+        dead_code,
+        reason = "the shape is checked; every file is looked at before it is used"
+    )]
+    pub paths: Vec<String>,
+}
+
 /// `card/present`: shows a card until it is answered or withdrawn.
 #[derive(Debug, Serialize)]
 pub(crate) struct PresentCard {
@@ -251,9 +261,16 @@ pub(crate) struct ToolsChanged {
     pub view: Option<String>,
 }
 
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Level {
+    Warn,
+    Error,
+}
+
 #[derive(Debug, Serialize)]
 pub(crate) struct Log {
-    pub level: &'static str,
+    pub level: Level,
     pub message: String,
 }
 

@@ -2,28 +2,31 @@
 
 use std::{
     collections::HashMap,
-    io,
     path::PathBuf,
+    pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use agent_astgrep::Trees;
-use agent_tiers::{ResultLine, Run, View, What};
+use agent_tiers::{ResultLine, Run, View, Watcher, What};
 use agent_tool_core::{
     CallId, Dispatch as _, ErrorKind, Limits, Tier, Tool, ToolCall, ToolError, ToolResult,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
-use tokio::{io::AsyncBufRead, sync::oneshot, task::JoinSet};
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::JoinSet,
+};
 
 use super::{
     cards::HostCards,
     hosted::Hosted,
-    lines::{Line, next_line},
+    lines::Line,
     peer::{Message, Peer, RpcError},
     protocol::{
-        CallEvent, CallParams, CancelParams, Client, CloseView, Initialize, Initialized, Log,
-        MESSAGE_LIMIT, OfView, OpenView, Opened, PreviewParams, Previewed, Root,
+        CallEvent, CallParams, CancelParams, Client, CloseView, FilesChanged, Initialize,
+        Initialized, Level, Log, OfView, OpenView, Opened, PreviewParams, Previewed, Root,
         ServerCapabilities, SetView, Status, Tools, ToolsChanged, VERSIONS, code,
     },
 };
@@ -31,6 +34,9 @@ use crate::{
     args::Options,
     assemble::{Assembled, Wishes, assemble},
     config::Config,
+    signals::Ended,
+    style::{FAINT, in_style},
+    trust::Trust,
 };
 
 type Answered = Result<Value, RpcError>;
@@ -56,10 +62,11 @@ struct Served {
 type Cancels = Arc<Mutex<HashMap<CallId, oneshot::Sender<()>>>>;
 
 /// Whether the session goes on.
-#[derive(PartialEq, Eq)]
+#[derive(PartialEq)]
 enum Next {
     GoOn,
-    End,
+    /// The host asked for the end under this id.
+    Shutdown(Value),
 }
 
 impl<'a> Session<'a> {
@@ -67,50 +74,92 @@ impl<'a> Session<'a> {
         Self { peer, options, served: None, work: JoinSet::new() }
     }
 
-    /// Reads messages until the end of input or a shutdown; then nothing of the run is left.
-    pub(crate) async fn run(mut self, mut input: impl AsyncBufRead + Unpin) -> io::Result<()> {
-        while let Some(line) = next_line(&mut input, MESSAGE_LIMIT).await? {
+    /// Takes messages until the end of input, a shutdown or a signal, which is given back; then
+    /// nothing of the run is left.
+    pub(crate) async fn run(
+        mut self,
+        mut lines: mpsc::Receiver<Line>,
+        signal: impl Future<Output = Ended>,
+    ) -> Option<Ended> {
+        let mut signal = pin!(signal);
+        let (mut asked, mut ended) = (None, None);
+        loop {
+            let line = tokio::select! {
+                line = lines.recv() => line,
+                why = &mut signal => {
+                    ended = Some(why);
+                    break;
+                }
+            };
             while self.work.try_join_next().is_some() {}
-            if self.take(line).await == Next::End {
+            let Some(line) = line else { break };
+            if let Next::Shutdown(id) = self.take(line) {
+                asked = Some(id);
                 break;
             }
         }
-        self.close().await;
-        Ok(())
+        let peer = self.peer.clone();
+        tokio::select! {
+            biased;
+            () = refuse(&peer, lines) => {}
+            () = self.stop() => {}
+        }
+        if let Some(id) = asked {
+            self.peer.respond(&id, Ok(json!({})));
+        }
+        ended
     }
 
-    async fn take(&mut self, line: Line) -> Next {
-        let refuse = |message: &str| {
-            self.peer.respond(&Value::Null, Err(RpcError::new(code::PARSE_ERROR, message)));
-            Next::GoOn
-        };
+    fn take(&mut self, line: Line) -> Next {
         let text = match line {
             Line::Text(text) => text,
-            Line::NotUtf8 => return refuse("a message is UTF-8"),
-            Line::TooLong => return refuse("a message has at most 64 MiB"),
+            Line::NotUtf8 => return self.unreadable("a message is UTF-8"),
+            Line::TooLong => return self.unreadable("a message has at most 64 MiB"),
         };
         match Message::parse(&text) {
             Err((id, error)) => self.peer.respond(&id, Err(error)),
-            Ok(Message::Response { id, result }) => self.peer.answered(&id, result),
+            Ok(Message::Response { id, result }) => {
+                if let Err(message) = self.peer.answered(&id, result) {
+                    self.warn(message);
+                }
+            }
             Ok(Message::Notification { method, params }) => self.notified(&method, params),
-            Ok(Message::Request { id, method, params }) if method == "run/shutdown" => {
-                let _ = params;
-                self.stop().await;
-                self.peer.respond(&id, Ok(json!({})));
-                return Next::End;
+            Ok(Message::Request { id, method, .. }) if method == "run/shutdown" => {
+                return Next::Shutdown(id);
             }
             Ok(Message::Request { id, method, params }) => self.requested(id, &method, params),
         }
         Next::GoOn
     }
 
-    /// Notifications that are not known are ignored, and so is one that cannot be read.
+    fn unreadable(&self, message: &str) -> Next {
+        self.peer.respond(&Value::Null, Err(RpcError::new(code::PARSE_ERROR, message)));
+        Next::GoOn
+    }
+
+    /// What has no answer to carry an error is said in the log.
+    fn warn(&self, message: String) {
+        self.peer.notify("log", &Log { level: Level::Warn, message });
+    }
+
+    /// Notifications that are not known are ignored.
     fn notified(&self, method: &str, params: Value) {
-        if method == "$/cancel"
-            && let (Some(served), Ok(CancelParams { call_id })) =
-                (&self.served, serde_json::from_value(params))
-            && let Some(cancel) = lock(&served.cancels).remove(&call_id)
-        {
+        let wrong = match method {
+            "$/cancel" => read(params).map(|CancelParams { call_id }| self.cancel(&call_id)),
+            // What is kept of a file, a tree or a staged edit, is held against the file before
+            // every use: there is nothing to tell anybody.
+            "files/changed" => read(params).map(|FilesChanged { .. }| ()),
+            _ => Ok(()),
+        };
+        if let Err(error) = wrong {
+            self.warn(format!("{method} was ignored: {}", error.message));
+        }
+    }
+
+    /// A call that is over needs no cancel: its result and the cancel crossed.
+    fn cancel(&self, call_id: &CallId) {
+        let cancel = self.served.as_ref().and_then(|served| lock(&served.cancels).remove(call_id));
+        if let Some(cancel) = cancel {
             let _ = cancel.send(());
         }
     }
@@ -168,6 +217,9 @@ impl<'a> Session<'a> {
             config.approve =
                 Some(if asks { crate::args::Approve::Ask } else { crate::args::Approve::None });
         }
+        if asked.trust == Some(false) {
+            config.trust = Trust::RefusedByHost;
+        }
         let cards = HostCards::new(self.peer.clone(), asked.capabilities);
         let tools = asked
             .tools
@@ -182,10 +234,14 @@ impl<'a> Session<'a> {
             trees: Trees::default(),
             transcript: options.transcript.clone(),
         };
-        let Assembled { run, view, state, .. } = assemble(&config, wishes).map_err(invalid)?;
-        self.work.spawn(tell(run.clone(), view.id().to_owned(), self.peer.clone()));
+        let Assembled { run, view, state, edits, .. } =
+            assemble(&config, wishes).map_err(invalid)?;
+        self.work.spawn(tell(run.watch(), view.id().to_owned(), self.peer.clone()));
         for message in &config.ignored {
-            self.peer.notify("log", &Log { level: "warning", message: message.clone() });
+            self.warn(message.clone());
+        }
+        for recovery in edits.recovered() {
+            self.warn(format!("of an earlier run: {recovery}"));
         }
         let answer = Initialized {
             version: VERSIONS[0],
@@ -208,19 +264,34 @@ impl<'a> Session<'a> {
 
     /// Cancels every call and waits until all of it is gone.
     async fn stop(&mut self) {
-        if let Some(served) = self.served.take() {
+        let run = self.served.take().map(|served| {
             lock(&served.cancels).drain().for_each(|(_, cancel)| {
                 let _ = cancel.send(());
             });
             served.run.close();
-        }
-        self.peer.hang_up();
+            served.run
+        });
         while self.work.join_next().await.is_some() {}
+        // Only now: a call that the host leaves without an answer is one that was cancelled.
+        self.peer.hang_up();
+        if let Some(run) = run
+            && let Err(failure) = run.flush().await
+        {
+            anstream::eprintln!("{}", in_style(FAINT, failure));
+        }
     }
+}
 
-    async fn close(mut self) {
-        self.stop().await;
+/// Answers every request that comes while the run ends. It does not end by itself.
+async fn refuse(peer: &Peer, mut lines: mpsc::Receiver<Line>) {
+    while let Some(line) = lines.recv().await {
+        if let Line::Text(text) = line
+            && let Ok(Message::Request { id, .. }) = Message::parse(&text)
+        {
+            peer.respond(&id, Err(RpcError::new(code::CLOSING, "the run is shutting down")));
+        }
     }
+    std::future::pending().await
 }
 
 /// Every method, so that one that is known and comes too early is told from one that is not.
@@ -340,8 +411,7 @@ fn cancelled_call(name: &str) -> ToolResult {
 }
 
 /// Tells the host what happens, until the run is closed.
-async fn tell(run: Run, main: String, peer: Peer) {
-    let mut watcher = run.watch();
+async fn tell(mut watcher: Watcher, main: String, peer: Peer) {
     while let Some(watched) = watcher.next().await {
         match &watched.record.what {
             What::Event { call_id, parent, event } => {
@@ -359,7 +429,15 @@ async fn tell(run: Run, main: String, peer: Peer) {
                 peer.notify("tools/changed", &ToolsChanged { view });
             }
             What::TranscriptFailed { message } => {
-                peer.notify("log", &Log { level: "error", message: message.clone() });
+                peer.notify("log", &Log { level: Level::Error, message: message.clone() });
+            }
+            What::Gap { lost, missed } => {
+                let message = format!(
+                    "the events came faster than they were taken: {lost} of progress and output and \
+                     {missed} others are missing before seq {}; ask `run/status`",
+                    watched.record.seq + 1
+                );
+                peer.notify("log", &Log { level: Level::Error, message });
             }
             _ => {}
         }

@@ -1,246 +1,459 @@
-//! Who is asked, what is shown, and what an answer is worth.
+//! What asks, who answers, and for how long an answer holds.
 
 use std::{
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
     time::{Duration, Instant},
 };
 
-use agent_testkit::{NobodyThere, ScriptedPerson};
-use agent_tiers::{Approval, ApproveMode, Policy, Rule, Rules, Run, Surface, guardrail};
-use agent_tool_core::{
-    BoxFuture, Card, CardError, CardPort, Effect, ErrorKind, Limits, Reply, Tier, Tool, ToolCall,
-    ToolError,
+use agent_testkit::NobodyThere;
+use agent_tiers::{
+    Approval, ApproveMode, Decider, Outcome, Policy, Rule, Rules, Run, Surface, What, guardrail,
 };
-use serde_json::json;
-use tokio::sync::Notify;
+use agent_tool_core::{
+    CallId, CardError, CardKind, Effect, ErrorKind, FileChange, Limits, Preview, PreviewKind,
+    Reply, Tier, ToolCall, ToolError, ToolOutput, ToolResult, ToolSpec,
+};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 
-use crate::tools::{Editor, asking, call, made, plain, registry, spec};
+use crate::support::{
+    FnTool, Lines, Port, asking, asking_by, call, call_with, calls, card, code, counts, full,
+    person, registry, says,
+};
 
 /// What TIER-07 allows for a refusal with nobody there.
 const AT_ONCE: Duration = Duration::from_millis(50);
 
+/// An approval with nobody to ask.
+fn by(mode: ApproveMode, rules: Rules) -> Approval {
+    Approval::new(mode, rules, Arc::new(NobodyThere))
+}
+
+fn asked(tools: impl IntoIterator<Item = FnTool>, port: &Arc<Port>) -> Run {
+    Run::builder(registry(tools)).approval(asking(port)).build()
+}
+
+fn spawn(run: &Run, name: &str, args: Value) -> JoinHandle<ToolResult> {
+    let view = full(run);
+    tokio::spawn(view.start(ToolCall::new(name, args), &view.root()))
+}
+
 // spec: TIER-07
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn with_nobody_there_a_call_that_asks_is_refused_at_once_and_no_person_is_blamed() {
-    let run = asking(
-        Arc::new(NobodyThere),
-        [plain("write", Tier::Write), plain("eval", Tier::Exec), plain("read", Tier::Read)],
-    );
-    let view = run.view(Surface::Full, Limits::default());
-    for name in ["write", "eval"] {
-        let begun = Instant::now();
-        let error = view.call(call(name)).await.expect_err("refused");
-        assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
-        assert_eq!((error.kind, error.code.as_ref()), (ErrorKind::Denied, "no_approver"));
-        assert!(
-            !error.message.contains("refused") && !error.message.contains("the person"),
-            "{}",
-            error.message
-        );
+    let (port, _cards) = person();
+    port.leave();
+    for approval in [asking(&port), Approval::default(), by(ApproveMode::Nobody, Rules::default())]
+    {
+        let (change, changed) = counts("change", Tier::Write);
+        let (start, started) = counts("start", Tier::Exec);
+        let tools = registry([change, start, says("look", Tier::Read)]);
+        let run = Run::builder(tools).approval(approval).build();
+        for name in ["change", "start"] {
+            let begun = Instant::now();
+            let error = call(&full(&run), name).await.expect_err("nobody is there");
+            assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
+            assert_eq!((error.kind, &*error.code), (ErrorKind::Denied, "no_approver"));
+            let blames = ["refused", "person"].iter().any(|word| error.message.contains(word));
+            assert!(!blames, "{}", error.message);
+        }
+        assert_eq!(changed.load(Ordering::SeqCst) + started.load(Ordering::SeqCst), 0);
+        assert_eq!(call(&full(&run), "look").await.expect("never asks").joined_text(), "look");
     }
-    assert!(view.call(call("read")).await.is_ok(), "a read call never asks");
 }
 
 // spec: TIER-07
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_read_call_never_shows_a_card_and_others_do() {
-    let person = Arc::new(ScriptedPerson::new([Effect::AllowOnce, Effect::RejectOnce]));
-    let run = asking(
-        person.clone(),
-        [plain("read", Tier::Read), plain("write", Tier::Write), plain("eval", Tier::Exec)],
+    let (port, mut cards) = person();
+    let rules = Rules::default().with(Rule::new("spy", Policy::Ask));
+    let approval = asking_by(rules, &port);
+    let tools = [("look", Tier::Read), ("spy", Tier::Read), ("change", Tier::Write)];
+    let tools = tools.into_iter().chain([("start", Tier::Exec)]);
+    let tools = registry(tools.map(|(name, tier)| says(name, tier)));
+    let run = Run::builder(tools).approval(approval).build();
+    assert_eq!(call(&full(&run), "look").await.expect("read").joined_text(), "look");
+    assert_eq!(code(call(&full(&run), "spy").await), "refused_by_rule");
+    assert!(cards.try_recv().is_err());
+    for name in ["change", "start"] {
+        let result = spawn(&run, name, json!({}));
+        let shown = card(&mut cards).await;
+        assert_eq!(shown.card.title, format!("{name}: call {name}"));
+        shown.choose("allow_once");
+        assert_eq!(result.await.expect("no panic").expect("allowed").joined_text(), name);
+    }
+}
+
+// spec: TIER-07
+#[tokio::test(start_paused = true)]
+async fn a_card_shows_the_preview_cleaned_and_the_tool_gets_the_arguments_verbatim() {
+    const TEXT: &str = "a\u{1b}[2Kb\u{202e}c\u{7}";
+    let tool = FnTool::new(ToolSpec::new("change", Tier::Write, ""), |args, _| async move {
+        Ok(ToolOutput::text(args["text"].as_str().unwrap_or_default()))
+    });
+    let tool = tool.with_preview(|args| {
+        let text = args["text"].as_str().unwrap_or_default();
+        let after = agent_tool_core::Content::Text { text: text.to_owned() };
+        let change = FileChange::new(text, agent_tool_core::Content::Absent, after);
+        let preview = Preview::new(PreviewKind::Edit, text).with_body(text);
+        Ok(preview.with_changes(vec![change]).with_fingerprint("f"))
+    });
+    let (port, mut cards) = person();
+    let run = asked([tool], &port);
+    let result = spawn(&run, "change", json!({"text": TEXT}));
+    let shown = card(&mut cards).await;
+
+    const CLEAN: &str = "ab\u{fffd}c\u{fffd}";
+    let card = &shown.card;
+    let preview = card.preview.as_ref().expect("a preview");
+    assert_eq!(card.title, format!("change: {CLEAN}"));
+    assert_eq!((&*preview.title, &*preview.body), (CLEAN, CLEAN));
+    assert_eq!(&*preview.changes[0].path, CLEAN);
+    assert_eq!(preview.changes[0].after.as_text(), Some(CLEAN));
+    assert_eq!((card.kind, &card.call_id), (CardKind::Permission, &CallId::new("call_1")));
+    assert_eq!((&*card.id, card.asked_by.len()), ("permission_call_1", 0));
+    let offered: Vec<_> = card.options.iter().map(|o| (&*o.id, o.effect)).collect();
+    assert_eq!(
+        offered,
+        [
+            ("allow_once", Some(Effect::AllowOnce)),
+            ("allow_run", Some(Effect::AllowRun)),
+            ("reject_once", Some(Effect::RejectOnce)),
+            ("reject_run", Some(Effect::RejectRun)),
+        ]
     );
-    let view = run.view(Surface::Full, Limits::default());
-    assert!(view.call(call("read")).await.is_ok());
-    assert!(person.seen().is_empty());
-    assert!(view.call(call("write")).await.is_ok());
-    let refused = view.call(call("eval")).await.expect_err("refused");
-    assert_eq!(refused.code, "refused_by_person");
-    let gone = view.call(call("eval")).await.expect_err("the script is at its end");
-    assert_eq!(gone.code, "no_answer");
-    assert!(!gone.message.contains("refused"), "{}", gone.message);
-    assert_eq!(person.seen().len(), 3);
+    shown.choose("allow_once");
+    assert_eq!(result.await.expect("no panic").expect("allowed").joined_text(), TEXT);
 }
 
-#[tokio::test]
-async fn a_card_shows_the_tools_own_preview_cleaned_and_the_arguments_that_run_are_those_approved()
-{
-    let person = Arc::new(ScriptedPerson::new([Effect::AllowOnce]));
-    let editor = Editor::new("edit");
-    let done = Arc::clone(&editor.done);
-    let run = asking(person.clone(), [editor as Arc<dyn Tool>]);
-    let args = json!({"to": "\u{1b}[31mred\u{202e}"});
-    let view = run.view(Surface::Full, Limits::default());
-    view.call(ToolCall::new("edit", args.clone())).await.expect("allowed");
-    let card = person.seen().remove(0);
-    assert_eq!(card.title, "edit: edit\u{fffd} the text");
-    let preview = card.preview.expect("a preview");
-    assert!(!preview.body.contains('\u{202e}') && !preview.body.contains('\u{1b}'));
-    assert_eq!(preview.fingerprint.as_deref(), Some("plan of \"\""));
-    assert_eq!(*done.lock().expect("calls"), [args], "what the model sent stays verbatim");
-}
-
-/// A person who waits for a sign before they allow.
-struct Thinking {
-    asked: Notify,
-    sign: Notify,
-}
-
-impl CardPort for Thinking {
-    fn connected(&self) -> bool {
-        true
-    }
-
-    fn present(&self, _card: Card) -> BoxFuture<'_, Result<Reply, CardError>> {
-        Box::pin(async {
-            self.asked.notify_one();
-            self.sign.notified().await;
-            Ok(Reply::option("allow_once"))
-        })
+#[tokio::test(start_paused = true)]
+async fn each_way_of_not_being_allowed_has_words_of_its_own() {
+    let cases: [(Result<Reply, CardError>, &str, bool); 6] = [
+        (Ok(Reply::option("reject_once")), "refused_by_person", true),
+        (Ok(Reply::Withdrawn), "no_answer", false),
+        (Ok(Reply::Skipped), "no_answer", false),
+        (Ok(Reply::option("allow_all_of_it")), "no_answer", false),
+        (Ok(Reply::Chosen { options: Vec::new(), text: None }), "no_answer", false),
+        (Err(CardError::new("the window is gone")), "no_answer", false),
+    ];
+    for (reply, expected, by_person) in cases {
+        let (tool, count) = counts("change", Tier::Write);
+        let (port, mut cards) = person();
+        let run = asked([tool], &port);
+        let result = spawn(&run, "change", json!({}));
+        card(&mut cards).await.answer(reply);
+        let error = result.await.expect("no panic").expect_err("not allowed");
+        assert_eq!((error.kind, &*error.code), (ErrorKind::Denied, expected));
+        assert_eq!(error.message.contains("refused"), by_person, "{}", error.message);
+        assert_eq!(count.load(Ordering::SeqCst), 0);
     }
 }
 
-fn thinking() -> Arc<Thinking> {
-    Arc::new(Thinking { asked: Notify::new(), sign: Notify::new() })
-}
-
-#[tokio::test]
-async fn an_approval_executes_exactly_what_was_shown() {
-    let person = thinking();
-    let editor = Editor::new("edit");
-    let (text, done) = (Arc::clone(&editor.text), Arc::clone(&editor.done));
-    let run = asking(person.clone(), [editor as Arc<dyn Tool>]);
-    let view = run.view(Surface::Full, Limits::default());
-    let waiting = tokio::spawn(async move { view.call(call("edit")).await });
-    person.asked.notified().await;
-    *text.lock().expect("the text") = "changed behind its back".into();
-    person.sign.notify_one();
-    let error = waiting.await.expect("a task").expect_err("another plan");
-    assert_eq!((error.kind, error.code.as_ref()), (ErrorKind::Conflict, "approval_changed"));
-    assert!(done.lock().expect("calls").is_empty());
+#[tokio::test(start_paused = true)]
+async fn a_preview_that_fails_refuses_the_call_in_its_own_words() {
+    let (tool, count) = counts("change", Tier::Write);
+    let tool = tool.with_preview(|_| {
+        Err(ToolError::new(ErrorKind::NotFound, "no_such_file", "there is no file `a`"))
+    });
+    let (port, mut cards) = person();
+    let run = asked([tool], &port);
+    assert_eq!(code(call(&full(&run), "change").await), "no_such_file");
+    assert_eq!(count.load(Ordering::SeqCst), 0);
+    assert!(cards.try_recv().is_err());
 }
 
 // spec: TIER-03, TIER-07
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_surface_that_became_plan_in_the_meantime_refuses_a_later_allow() {
-    let person = thinking();
-    let editor = Editor::new("edit");
-    let done = Arc::clone(&editor.done);
-    let run = asking(person.clone(), [editor as Arc<dyn Tool>]);
-    let view = run.view(Surface::Full, Limits::default());
-    let calling = view.clone();
-    let waiting = tokio::spawn(async move { calling.call(call("edit")).await });
-    person.asked.notified().await;
+    let (tool, count) = counts("change", Tier::Write);
+    let (port, mut cards) = person();
+    let run = asked([tool], &port);
+    let view = full(&run);
+    let result = tokio::spawn(view.start(ToolCall::new("change", json!({})), &view.root()));
+    let shown = card(&mut cards).await;
     view.set_surface(Surface::Plan);
-    person.sign.notify_one();
-    assert_eq!(waiting.await.expect("a task").expect_err("hidden by now").code, "unknown_tool");
-    assert!(done.lock().expect("calls").is_empty());
+    shown.choose("allow_once");
+    assert_eq!(code(result.await.expect("no panic")), "unknown_tool");
+    assert_eq!(count.load(Ordering::SeqCst), 0);
 }
 
-#[tokio::test]
-async fn always_allow_holds_for_one_run_one_caller_and_one_tool() {
-    let script = [Effect::AllowRun, Effect::RejectOnce, Effect::RejectOnce, Effect::RejectOnce];
-    let person = Arc::new(ScriptedPerson::new(script));
-    let cell = made(spec("cell", Tier::Read), |args, cx| {
-        let name = args["tool"].as_str().unwrap_or_default().to_owned();
-        Box::pin(async move { cx.call(ToolCall::new(name, json!({}))).await })
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_was_replaced_while_a_card_waited_is_not_called() {
+    let (old, old_count) = counts("change", Tier::Write);
+    let (new, new_count) = counts("change", Tier::Write);
+    let (port, mut cards) = person();
+    let run = asked([old], &port);
+    let result = spawn(&run, "change", json!({}));
+    let shown = card(&mut cards).await;
+    run.set_registry(registry([new]));
+    shown.choose("allow_once");
+    assert_eq!(code(result.await.expect("no panic")), "tool_replaced");
+    assert_eq!(old_count.load(Ordering::SeqCst) + new_count.load(Ordering::SeqCst), 0);
+}
+
+/// A tool whose plan is the state of the disk and its argument.
+fn plans(disk: &Arc<AtomicU32>, done: &Arc<Mutex<Vec<String>>>) -> FnTool {
+    let plan = |disk: &AtomicU32, args: &Value| format!("{} {args}", disk.load(Ordering::SeqCst));
+    let (seen, done, before) = (Arc::clone(disk), Arc::clone(done), Arc::clone(disk));
+    let tool = FnTool::new(ToolSpec::new("change", Tier::Write, ""), move |args, cx| {
+        let (plan, done) = (plan(&seen, &args), Arc::clone(&done));
+        async move {
+            cx.check_approved(&plan)?;
+            done.lock().expect("not poisoned").push(plan);
+            Ok(ToolOutput::text("done"))
+        }
     });
-    let tools = || [plain("write", Tier::Write), plain("eval", Tier::Exec), Arc::clone(&cell)];
-    let run = asking(person.clone(), tools());
-    let view = run.view(Surface::Full, Limits::default());
-    let code = |result: Result<_, ToolError>| {
-        result.map(|_: agent_tool_core::ToolOutput| ()).map_err(|error| error.code)
-    };
-    assert_eq!(code(view.call(call("write")).await), Ok(()));
-    assert_eq!(
-        code(view.call(call("write")).await),
-        Ok(()),
-        "the same caller and tool are not asked again"
-    );
-    assert_eq!(person.seen().len(), 1);
-    let refused = Err("refused_by_person".into());
-    assert_eq!(code(view.call(call("eval")).await), refused, "another tool asks");
-    let nested = ToolCall::new("cell", json!({"tool": "write"}));
-    assert_eq!(code(view.call(nested).await), refused, "another caller asks");
-    assert_eq!(person.seen()[2].asked_by[0].name, "cell");
-    let other = asking(person.clone(), tools());
-    let other = other.view(Surface::Full, Limits::default());
-    assert_eq!(code(other.call(call("write")).await), refused, "another run asks");
-    view.set_surface(Surface::ReadOnly);
-    assert_eq!(
-        code(view.call(call("write")).await),
-        Err("unknown_tool".into()),
-        "it beats no ceiling"
-    );
+    tool.with_preview(move |args| {
+        Ok(Preview::new(PreviewKind::Edit, "change").with_fingerprint(plan(&before, args)))
+    })
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
+async fn an_approval_executes_exactly_what_was_shown() {
+    let (disk, done) = (Arc::default(), Arc::default());
+    let (port, mut cards) = person();
+    let run = asked([plans(&disk, &done)], &port);
+    let args = json!({"text": "x"});
+
+    let result = spawn(&run, "change", args.clone());
+    let shown = card(&mut cards).await;
+    let fingerprint = shown.card.preview.as_ref().and_then(|p| p.fingerprint.clone());
+    shown.choose("allow_once");
+    result.await.expect("no panic").expect("approved");
+    assert_eq!(*done.lock().expect("not poisoned"), [fingerprint.expect("a fingerprint")]);
+
+    let result = spawn(&run, "change", args);
+    let shown = card(&mut cards).await;
+    disk.store(1, Ordering::SeqCst);
+    shown.choose("allow_once");
+    let error = result.await.expect("no panic").expect_err("another plan");
+    assert_eq!((error.kind, &*error.code), (ErrorKind::Conflict, "approval_changed"));
+    assert_eq!(done.lock().expect("not poisoned").len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn always_allow_holds_for_one_caller_and_one_tool() {
+    let (port, mut cards) = person();
+    let tools = || {
+        [
+            says("change", Tier::Write),
+            says("other", Tier::Write),
+            calls("cell", Tier::Read),
+            calls("task", Tier::Read),
+        ]
+    };
+    let run = asked(tools(), &port);
+    let nested = |outer: &str| spawn(&run, outer, json!({"tool": "change", "args": {}}));
+
+    let result = spawn(&run, "change", json!({}));
+    card(&mut cards).await.choose("allow_run");
+    result.await.expect("no panic").expect("allowed");
+    // The same caller, the same tool: no card.
+    call(&full(&run), "change").await.expect("allowed for the run");
+
+    // Another tool, another caller, another caller again: a card each.
+    let result = spawn(&run, "other", json!({}));
+    card(&mut cards).await.choose("reject_once");
+    assert_eq!(code(result.await.expect("no panic")), "refused_by_person");
+    let result = nested("cell");
+    let shown = card(&mut cards).await;
+    assert_eq!(shown.card.asked_by[0].name, "cell");
+    shown.choose("allow_run");
+    result.await.expect("no panic").expect("allowed");
+    nested("cell").await.expect("no panic").expect("allowed for the run");
+    let result = nested("task");
+    card(&mut cards).await.choose("reject_once");
+    assert_eq!(code(result.await.expect("no panic")), "refused_by_person");
+
+    // Another run: a card.
+    let run = asked(tools(), &port);
+    let result = spawn(&run, "change", json!({}));
+    card(&mut cards).await.choose("reject_once");
+    assert_eq!(code(result.await.expect("no panic")), "refused_by_person");
+    assert!(cards.try_recv().is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn always_allow_beats_no_guardrail_no_ceiling_no_raised_tier_and_no_refusal() {
+    let (port, mut cards) = person();
+    let guard = guardrail(|_, call| match call.args["path"].as_str() {
+        Some("secret") => Err(ToolError::new(ErrorKind::Denied, "guarded", "not this file")),
+        _ => Ok(()),
+    });
+    let rules = Rules::default()
+        .with(Rule::new("change", Policy::Ask))
+        .with(Rule::new("change", Policy::AlwaysAsk).when("path", ["lock"]))
+        .with(Rule::new("change", Policy::Refuse).when("path", ["never"]));
+    let tools = registry([says("change", Tier::Write)]);
+    let approval = asking_by(rules, &port);
+    let run = Run::builder(tools).gate(guard).approval(approval).build();
+    let view = full(&run);
+    let path = |path: &str| json!({"path": path});
+
+    let result = spawn(&run, "change", path("a"));
+    card(&mut cards).await.choose("allow_run");
+    result.await.expect("no panic").expect("allowed");
+    call_with(&view, "change", path("b")).await.expect("allowed for the run");
+    assert_eq!(code(call_with(&view, "change", path("secret")).await), "guarded");
+    assert_eq!(code(call_with(&view, "change", path("never")).await), "refused_by_rule");
+    let read_only = run.view(Surface::ReadOnly, Limits::default());
+    assert_eq!(code(call_with(&read_only, "change", path("b")).await), "unknown_tool");
+
+    // A rule that has each call asked about offers no "always allow" and heeds none.
+    let result = spawn(&run, "change", path("lock"));
+    let shown = card(&mut cards).await;
+    let offered: Vec<_> = shown.card.options.iter().map(|option| &*option.id).collect();
+    assert_eq!(offered, ["allow_once", "reject_once", "reject_run"]);
+    shown.choose("allow_once");
+    result.await.expect("no panic").expect("allowed once");
+
+    // A tool that takes the name over at a higher tier is asked about.
+    run.set_registry(registry([says("change", Tier::Exec)]));
+    let result = spawn(&run, "change", path("b"));
+    card(&mut cards).await.choose("reject_run");
+    assert_eq!(code(result.await.expect("no panic")), "refused_by_person");
+    run.set_registry(registry([says("change", Tier::Write)]));
+    assert_eq!(code(call_with(&view, "change", path("b")).await), "refused_by_person");
+    assert!(cards.try_recv().is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_for_the_run_settles_the_cards_that_wait() {
+    let (port, mut cards) = person();
+    let run = asked([says("change", Tier::Write)], &port);
+    let first = spawn(&run, "change", json!({}));
+    let shown = card(&mut cards).await;
+    let second = spawn(&run, "change", json!({}));
+    let third = spawn(&run, "change", json!({}));
+    tokio::task::yield_now().await;
+    shown.choose("allow_run");
+    for result in [first, second, third] {
+        result.await.expect("no panic").expect("allowed");
+    }
+    // The second card may have come up for a moment; if so, it was withdrawn.
+    while let Ok(shown) = cards.try_recv() {
+        shown.withdrawn().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_modes_decide_about_what_would_ask() {
+    let tools = || registry([says("change", Tier::Write), says("start", Tier::Exec)]);
+    let rules = Rules::default()
+        .with(Rule::new("start", Policy::Allow))
+        .with(Rule::new("start", Policy::AlwaysAsk).when("op", ["launch"]));
+    let expected = [
+        (ApproveMode::All, "ok", "ok", "no_approver"),
+        (ApproveMode::Ask, "no_approver", "ok", "no_approver"),
+        (ApproveMode::Nobody, "no_approver", "ok", "no_approver"),
+    ];
+    for (approve, change, stack, launch) in expected {
+        let approval = by(approve, rules.clone());
+        let run = Run::builder(tools()).approval(approval).build();
+        let outcome = async |name: &str, args: Value| match call_with(&full(&run), name, args).await
+        {
+            Ok(_) => "ok".to_owned(),
+            Err(error) => error.code.into_owned(),
+        };
+        assert_eq!(outcome("change", json!({})).await, change, "{approve:?}");
+        assert_eq!(outcome("start", json!({"op": "stack"})).await, stack, "{approve:?}");
+        assert_eq!(outcome("start", json!({"op": "launch"})).await, launch, "{approve:?}");
+        // What cannot be judged is judged strictly.
+        assert_eq!(outcome("start", json!({"op": ["launch"]})).await, launch, "{approve:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_everything_approved_a_guarded_call_still_shows_a_card() {
+    let (port, mut cards) = person();
+    let rules = Rules::default().with(Rule::new("change", Policy::AlwaysAsk));
+    let approval = Approval::new(ApproveMode::All, rules, port);
+    let tools = registry([says("change", Tier::Write)]);
+    let run = Run::builder(tools).approval(approval).build();
+    let result = spawn(&run, "change", json!({}));
+    card(&mut cards).await.choose("reject_once");
+    assert_eq!(code(result.await.expect("no panic")), "refused_by_person");
+}
+
+#[tokio::test(start_paused = true)]
 async fn no_mode_beats_a_guardrail_a_rule_that_refuses_or_a_rejection_for_the_run() {
-    let no = |_: &agent_tool_core::ToolSpec, call: &ToolCall| match call.args["path"].as_str() {
+    let guard = guardrail(|_, call| match call.args["path"].as_str() {
         Some("/etc") => Err(ToolError::new(ErrorKind::Denied, "guarded", "not there")),
         _ => Ok(()),
-    };
-    let rules = Rules::default().with(Rule::new("debug", Policy::Refuse).when("op", ["attach"]));
-    let approval = Approval::new(ApproveMode::All, rules, Arc::new(NobodyThere));
-    let tools = [plain("write", Tier::Write), plain("debug", Tier::Exec)];
-    let run = Run::builder(registry(tools)).gate(guardrail(no)).approval(approval).build();
-    let view = run.view(Surface::Full, Limits::default());
-    let code = async |name: &str, args| {
-        view.call(ToolCall::new(name, args)).await.map(|_| ()).map_err(|e| e.code)
-    };
-    assert_eq!(code("write", json!({"path": "a"})).await, Ok(()));
-    assert_eq!(code("write", json!({"path": "/etc"})).await, Err("guarded".into()));
-    assert_eq!(code("debug", json!({"op": "stack"})).await, Ok(()));
-    assert_eq!(code("debug", json!({"op": "attach"})).await, Err("refused_by_rule".into()));
+    });
+    let rules = Rules::default().with(Rule::new("start", Policy::Refuse).when("op", ["attach"]));
+    let tools = registry([says("change", Tier::Write), says("start", Tier::Exec)]);
+    let approval = by(ApproveMode::All, rules);
+    let run = Run::builder(tools).gate(guard).approval(approval).build();
+    let view = full(&run);
+    call_with(&view, "change", json!({"path": "a"})).await.expect("everything is approved");
+    assert_eq!(code(call_with(&view, "change", json!({"path": "/etc"})).await), "guarded");
+    call_with(&view, "start", json!({"op": "stack"})).await.expect("everything is approved");
+    let attach = call_with(&view, "start", json!({"op": "attach"})).await;
+    assert_eq!(code(attach), "refused_by_rule");
 
-    let person = Arc::new(ScriptedPerson::new([Effect::RejectRun]));
-    let run = asking(person.clone(), [plain("write", Tier::Write)]);
-    let view = run.view(Surface::Full, Limits::default());
-    for _ in 0..3 {
-        assert_eq!(view.call(call("write")).await.expect_err("refused").code, "refused_by_person");
+    let (port, mut cards) = person();
+    let run = asked([says("change", Tier::Write)], &port);
+    let first = spawn(&run, "change", json!({}));
+    card(&mut cards).await.choose("reject_run");
+    assert_eq!(code(first.await.expect("no panic")), "refused_by_person");
+    for _ in 0..2 {
+        assert_eq!(code(call(&full(&run), "change").await), "refused_by_person");
     }
-    assert_eq!(person.seen().len(), 1, "nobody is asked again");
+    assert!(cards.try_recv().is_err(), "nobody is asked again");
 }
 
-#[tokio::test]
-async fn a_call_that_the_preview_refuses_is_refused_in_the_previews_words() {
-    let person = Arc::new(ScriptedPerson::new([]));
-    let run = asking(person.clone(), [Editor::new("edit") as Arc<dyn Tool>]);
-    let view = run.view(Surface::Full, Limits::default());
-    let wish = ToolCall::new("edit", json!({"wrong": true}));
-    assert_eq!(view.call(wish).await.expect_err("wrong").message, "wrong arguments");
-    assert!(person.seen().is_empty(), "nobody is bothered with it");
+#[tokio::test(start_paused = true)]
+async fn rules_are_data() {
+    let text = r#"[{"tool": "debug", "when": {"argument": "action", "values": ["launch"]},
+        "policy": "always_ask"}, {"tool": "ast_edit", "policy": "allow"}]"#;
+    let rules: Rules = serde_json::from_str(text).expect("rules");
+    let built = Rules::default()
+        .with(Rule::new("debug", Policy::AlwaysAsk).when("action", ["launch"]))
+        .with(Rule::new("ast_edit", Policy::Allow));
+    assert_eq!(rules, built);
 }
 
-#[tokio::test]
-async fn a_cancelled_call_withdraws_its_card() {
-    struct Withdrawn(Arc<Mutex<u32>>, Arc<Notify>);
-    impl CardPort for Withdrawn {
-        fn connected(&self) -> bool {
-            true
-        }
-        fn present(&self, _card: Card) -> BoxFuture<'_, Result<Reply, CardError>> {
-            struct Gone(Arc<Mutex<u32>>);
-            impl Drop for Gone {
-                fn drop(&mut self) {
-                    *self.0.lock().expect("a count") += 1;
-                }
-            }
-            let (gone, up) = (Gone(self.0.clone()), self.1.clone());
-            Box::pin(async move {
-                let _gone = gone;
-                up.notify_one();
-                std::future::pending().await
-            })
-        }
-    }
-    let (count, up) = (Arc::new(Mutex::new(0)), Arc::new(Notify::new()));
-    let run = asking(Arc::new(Withdrawn(count.clone(), up.clone())), [plain("write", Tier::Write)]);
-    let view = run.view(Surface::Full, Limits::default());
-    let waiting = tokio::spawn(async move { view.call(call("write")).await });
-    up.notified().await;
-    assert_eq!(*count.lock().expect("a count"), 0);
-    waiting.abort();
-    assert!(waiting.await.expect_err("cancelled").is_cancelled());
-    assert_eq!(*count.lock().expect("a count"), 1);
-    assert!(run.live_calls().is_empty());
+#[tokio::test(start_paused = true)]
+async fn the_transcript_says_who_decided() {
+    let (port, mut cards) = person();
+    let lines = Lines::default();
+    let rules = Rules::default().with(Rule::new("staged", Policy::Allow));
+    let tools =
+        [says("look", Tier::Read), says("staged", Tier::Write), says("change", Tier::Write)];
+    let run = Run::builder(registry(tools))
+        .approval(asking_by(rules, &port))
+        .transcript(lines.clone())
+        .build();
+    call(&full(&run), "look").await.expect("read");
+    call(&full(&run), "staged").await.expect("allowed by rule");
+    let result = spawn(&run, "change", json!({}));
+    card(&mut cards).await.choose("allow_run");
+    result.await.expect("no panic").expect("allowed");
+    call(&full(&run), "change").await.expect("allowed for the run");
+    port.leave();
+    let nobody = call_with(&full(&run), "change", json!({})).await;
+    nobody.expect("an answer for the run holds when the person has left");
+
+    run.flush().await.expect("written");
+    let decided: Vec<_> = lines
+        .records()
+        .into_iter()
+        .filter_map(|record| match record.what {
+            What::Approval { outcome, by, effect, .. } => Some((outcome, by, effect)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        decided,
+        [
+            (Outcome::Allowed, Decider::Rule, None),
+            (Outcome::Allowed, Decider::Person, Some(Effect::AllowRun)),
+            (Outcome::Allowed, Decider::Earlier, None),
+            (Outcome::Allowed, Decider::Earlier, None),
+        ]
+    );
 }

@@ -1,7 +1,12 @@
-//! The run's promises: who sees what, who is asked, in which order, and what is recorded.
+//! The tests of the run, by theme.
 
 mod approval;
 mod authority;
-mod calls;
-mod record;
-mod tools;
+mod budget;
+mod chains;
+mod endings;
+mod events;
+mod registry;
+mod support;
+mod transcript;
+mod turns;

@@ -3,6 +3,7 @@
 mod args;
 mod cards;
 mod context;
+mod line;
 mod queue;
 mod schema;
 mod text;

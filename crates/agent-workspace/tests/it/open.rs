@@ -3,7 +3,7 @@ use std::{
     os::unix::{fs::symlink, net::UnixListener},
 };
 
-use agent_workspace::{Containment, FileIdentity, FileKind, Workspace};
+use agent_workspace::{Containment, FileIdentity, FileKind, Workspace, folder_names};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use crate::{both, folder, read};
@@ -176,4 +176,19 @@ fn names_are_in_bytewise_order() {
         // A handle of a folder is for syncing too.
         rustix::fs::fsync(workspace.open_folder(&start).unwrap()).unwrap();
     }
+}
+
+#[test]
+fn a_name_in_a_folder_is_looked_at_without_following_it() {
+    let root = folder(&[("b", "text"), ("a/c", "")]);
+    symlink("b", root.path().join("link")).unwrap();
+    let open = fs::File::open(root.path()).unwrap();
+    assert_eq!(folder_names(&open).unwrap(), ["a", "b", "link"]);
+    let found = |name: &str| FileIdentity::of_name(&open, name.as_ref()).unwrap();
+    let kind = |name: &str| found(name).map(|found| found.kind());
+    assert_eq!(kind("a"), Some(FileKind::Folder));
+    assert_eq!(kind("link"), Some(FileKind::Link));
+    assert_eq!(kind("nothing"), None);
+    let file = fs::File::open(root.path().join("b")).unwrap();
+    assert_eq!(found("b"), Some(FileIdentity::of(&file).unwrap()));
 }

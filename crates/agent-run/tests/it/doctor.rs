@@ -1,0 +1,127 @@
+//! `doctor` says what is there, what is missing, and what to do about it.
+
+use std::{fs, path::PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::home::Home;
+
+fn problems(report: &Value) -> Vec<&str> {
+    report["problems"].as_array().expect("a list").iter().filter_map(Value::as_str).collect()
+}
+
+fn layer<'a>(report: &'a Value, name: &str) -> &'a Value {
+    let layers = report["configuration"].as_array().expect("a list");
+    layers.iter().find(|layer| layer["name"] == name).unwrap_or_else(|| panic!("{name}: {report}"))
+}
+
+#[test]
+fn a_checkout_that_can_be_worked_in_is_usable_and_all_is_said() {
+    let home = Home::new(&[(".agent-run.toml", "exclude = [\"vendor\"]\n")]);
+    let mut command = home.command(&["--json", "--surface", "full", "doctor"]);
+    let output = command.env("AGENT_RUN_APPROVE", "none").output().expect("it starts");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((output.status.code(), &report["usable"]), (Some(0), &json!(true)), "{report}");
+    let groups: Vec<_> = report["groups"]
+        .as_array()
+        .expect("groups")
+        .iter()
+        .map(|group| (&group["name"], &group["tools"]))
+        .collect();
+    assert_eq!(
+        groups,
+        [
+            (&json!("files"), &json!(["read", "write", "edit", "apply_patch", "search"])),
+            (&json!("structure"), &json!(["ast_grep", "ast_edit", "resolve"])),
+        ]
+    );
+    let structure = &report["groups"][1];
+    let has = structure["has"].as_array().expect("languages");
+    assert!(has.contains(&json!("dart")));
+    let full = has.contains(&json!("zig"));
+    assert_eq!(structure["missing"].as_array().map(Vec::len), Some(usize::from(!full)));
+    if !full {
+        let how = structure["missing"][0]["how"].to_string();
+        assert!(how.contains("--features all-langs"), "{how}");
+    }
+    assert_eq!(report["terminal"]["present"], false);
+    assert_eq!(report["state"], json!({"path": home.state().join("agent-run"), "writable": true}));
+    let root = fs::canonicalize(home.checkout.path()).expect("a folder");
+    assert_eq!(layer(&report, "checkout")["path"], json!(root.join(".agent-run.toml")));
+    assert_eq!(layer(&report, "checkout")["sets"], json!(["exclude"]));
+    assert_eq!(layer(&report, "person")["sets"], Value::Null, "there is no file");
+    assert_eq!(layer(&report, "environment")["sets"], json!(["AGENT_RUN_APPROVE"]));
+    assert_eq!(layer(&report, "flags")["sets"], json!(["--surface"]));
+}
+
+#[test]
+fn the_same_is_said_in_words() {
+    let home = Home::new(&[]);
+    let output = home.run(&["--surface", "plan", "doctor"]);
+    let said = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(output.status.success(), "{said}");
+    for words in [
+        "files          read, search\n",
+        "structure      ast_grep\n",
+        "programs       none is needed: neither Node nor Python nor a server\n",
+        "terminal       none; nobody is asked",
+        "trust          not trusted: nobody said",
+        "surface        plan\n",
+        "usable (agent-run ",
+    ] {
+        assert!(said.contains(words), "{words}\n{said}");
+    }
+}
+
+#[test]
+fn what_is_in_the_way_is_a_problem_with_what_to_do() {
+    let home = Home::new(&[]);
+    let doctor = |home: &Home| {
+        let output = home.run(&["--json", "doctor"]);
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        (output.status.code(), report)
+    };
+
+    let config = home.home.path().join("config/agent-run");
+    fs::create_dir_all(&config).expect("folders");
+    fs::write(config.join("config.toml"), "surface = \"half\"\n").expect("a file");
+    let (code, report) = doctor(&home);
+    assert_eq!(code, Some(1));
+    assert!(problems(&report)[0].contains("config.toml"), "{report}");
+    fs::remove_file(config.join("config.toml")).expect("a file");
+    assert_eq!(doctor(&home).0, Some(0));
+
+    fs::remove_dir_all(home.state()).expect("the state");
+    fs::write(home.state(), "a file").expect("a file");
+    let (code, report) = doctor(&home);
+    assert_eq!((code, &report["usable"]), (Some(1), &json!(false)));
+    assert!(problems(&report)[0].contains("cannot create the state folder"), "{report}");
+}
+
+#[test]
+fn a_journal_that_blocks_is_said_with_its_path_and_what_to_do() {
+    let home = Home::new(&[]);
+    assert_eq!(home.run(&["doctor"]).status.code(), Some(0));
+    let journal: PathBuf = home.state().join("agent-run/journals/abc");
+    fs::create_dir_all(&journal).expect("folders");
+    fs::write(journal.join("journal.json"), "half").expect("a file");
+
+    let output = home.run(&["--json", "doctor"]);
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(output.status.code(), Some(1));
+    let found = &report["interrupted_changes"][0];
+    assert_eq!((&found["journal"], &found["blocks"]), (&json!(journal), &json!(true)));
+    let said = problems(&report)[0];
+    assert!(said.contains("cannot be read") && said.contains("move the journal away"), "{said}");
+
+    let write = home.run(&["--approve", "all", "call", "write", r#"{"path":"a","content":"b"}"#]);
+    let said = String::from_utf8_lossy(&write.stderr);
+    assert!(
+        said.contains(&format!(
+            "of an earlier run: a change was cut off, and its journal `{}`",
+            journal.display()
+        )),
+        "{said}"
+    );
+    assert!(said.contains("unfinished_change:"), "{said}");
+}

@@ -1,0 +1,100 @@
+//! The hosts of `fixtures/hosts` own a run, and every line of both sides is as the schema says.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use serde::Deserialize;
+
+use crate::{
+    home::{Home, fixtures},
+    peer::{Said, Side},
+    schema::Checker,
+};
+
+/// A host does so many steps, each of which says that it was right.
+const STEPS: usize = 11;
+
+#[derive(Deserialize)]
+struct Recorded {
+    side: Side,
+    line: String,
+}
+
+/// A program that is `agent-run` with a recorder before it.
+fn recorded_program(home: &Home, record: &Path) -> PathBuf {
+    let program = home.home.path().join("agent-run");
+    let recorder = fixtures().join("hosts/record.py");
+    let text = format!(
+        "#!/bin/sh\nexec python3 '{}' '{}' '{}' \"$@\"\n",
+        recorder.display(),
+        record.display(),
+        env!("CARGO_BIN_EXE_agent-run")
+    );
+    fs::write(&program, text).expect("a file");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a mode");
+    program
+}
+
+fn run_host(home: &Home, mut command: Command) {
+    let record = home.home.path().join("record.jsonl");
+    command.arg(recorded_program(home, &record)).arg(home.checkout.path());
+    home.adopt(&mut command);
+    let output = command.stdin(Stdio::null()).output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    let right = |line: &&str| line.contains("\"ok\": true") || line.contains("\"ok\":true");
+    assert_eq!(said.lines().filter(right).count(), STEPS, "{said}");
+    let text = fs::read_to_string(record).expect("a record");
+    let record: Vec<Said> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a line of the record"))
+        .map(|Recorded { side, line }| Said { side, line })
+        .collect();
+    let kinds = Checker::new().check(&record);
+    for kind in ["request:initialize", "request:card/present", "request:host/call"] {
+        assert!(kinds.contains(kind), "{kind} was not recorded: {kinds:?}");
+    }
+}
+
+#[test]
+fn a_host_in_python_owns_a_run() {
+    let home = Home::example();
+    let mut command = Command::new("python3");
+    command.arg(fixtures().join("hosts/python/host.py")).env("PYTHONDONTWRITEBYTECODE", "1");
+    run_host(&home, command);
+}
+
+#[test]
+fn a_host_in_typescript_owns_a_run() {
+    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/npm/node_modules");
+    let compiler = tools.join(".bin/tsc");
+    if !compiler.exists() {
+        assert!(
+            std::env::var_os("AGENT_TESTS_LIVE").is_none(),
+            "run `cargo xtask setup` first: there is no tsc"
+        );
+        eprintln!("skipped: there is no tsc; `cargo xtask setup` installs it");
+        return;
+    }
+    let home = Home::example();
+    let out = home.home.path().join("out");
+    let project = fixtures().join("hosts/typescript");
+    let mut compile = Command::new(compiler);
+    compile
+        .arg("-p")
+        .arg(&project)
+        .arg("--outDir")
+        .arg(&out)
+        .arg("--typeRoots")
+        .arg(tools.join("@types"));
+    let compiled = compile.output().expect("it starts");
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stdout));
+    fs::copy(project.join("package.json"), out.join("package.json")).expect("a copy");
+    let mut command = Command::new("node");
+    command.arg(out.join("host.js"));
+    run_host(&home, command);
+}

@@ -1,0 +1,117 @@
+//! A real terminal with a shell in it.
+
+use std::{
+    fs,
+    path::Path,
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::home::Home;
+
+/// How long anything may take to appear.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A terminal of tmux, gone when it is dropped. Its server is its own.
+pub(crate) struct Terminal<'a> {
+    home: &'a Home,
+}
+
+impl<'a> Terminal<'a> {
+    /// A terminal in the checkout. `None`, with a word about it, where there is no tmux.
+    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+    pub(crate) fn open(home: &'a Home) -> Option<Self> {
+        if Command::new("tmux").arg("-V").output().is_err() {
+            assert!(
+                std::env::var_os("AGENT_TESTS_LIVE").is_none(),
+                "run `cargo xtask setup` first: there is no tmux"
+            );
+            eprintln!("skipped: there is no tmux; `cargo xtask setup` installs it");
+            return None;
+        }
+        let terminal = Self { home };
+        // The prompt is known, and every command is a line of its own.
+        let shell = "env PS1='> ' sh";
+        terminal.tmux(&["-f", "/dev/null", "new-session", "-d", "-x", "180", "-y", "60", shell]);
+        terminal.tmux(&["set-option", "-g", "history-limit", "10000"]);
+        terminal.shows("> ");
+        Some(terminal)
+    }
+
+    pub(crate) fn tmux(&self, args: &[&str]) -> String {
+        let mut command = Command::new("tmux");
+        command.arg("-S").arg(self.home.home.path().join("tmux")).args(args);
+        command.current_dir(self.home.checkout.path()).env_remove("TMUX");
+        self.home.adopt(&mut command);
+        let output = command.output().expect("it starts");
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Types a line and presses enter.
+    pub(crate) fn types(&self, line: &str) {
+        self.tmux(&["send-keys", "-l", line]);
+        self.tmux(&["send-keys", "Enter"]);
+    }
+
+    /// Runs `agent-run` with these arguments; `status N` follows once it has ended.
+    pub(crate) fn agent_run(&self, args: &str) {
+        self.types(&format!("'{}' {args}; echo status $?", env!("CARGO_BIN_EXE_agent-run")));
+    }
+
+    /// Presses a key by its name in tmux.
+    pub(crate) fn presses(&self, key: &str) {
+        self.tmux(&["send-keys", key]);
+    }
+
+    /// Clears the screen and what scrolled off it.
+    pub(crate) fn clears(&self) {
+        self.types("clear");
+        self.until("an empty screen", |screen| screen.trim() == ">");
+        self.tmux(&["clear-history"]);
+    }
+
+    pub(crate) fn screen(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-J", "-S", "-"])
+    }
+
+    /// Waits until the screen has these words on it.
+    pub(crate) fn shows(&self, words: &str) -> String {
+        self.until(words, |screen| screen.contains(words))
+    }
+
+    /// Waits until a file that something else writes is as wanted.
+    pub(crate) fn until_file(&self, path: &Path, holds: impl Fn(&[u8]) -> bool) -> Vec<u8> {
+        let began = Instant::now();
+        loop {
+            let bytes = fs::read(path).unwrap_or_default();
+            if holds(&bytes) {
+                return bytes;
+            }
+            let text = String::from_utf8_lossy(&bytes);
+            assert!(began.elapsed() < PATIENCE, "waited in vain for {}: {text}", path.display());
+            thread::yield_now();
+        }
+    }
+
+    fn until(&self, what: &str, holds: impl Fn(&str) -> bool) -> String {
+        let began = Instant::now();
+        loop {
+            let screen = self.screen();
+            if holds(&screen) {
+                return screen;
+            }
+            assert!(began.elapsed() < PATIENCE, "waited in vain for {what}:\n{screen}");
+            thread::yield_now();
+        }
+    }
+}
+
+impl Drop for Terminal<'_> {
+    fn drop(&mut self) {
+        let mut command = Command::new("tmux");
+        command.arg("-S").arg(self.home.home.path().join("tmux")).arg("kill-server");
+        let _ = command.output();
+    }
+}
