@@ -2,6 +2,8 @@
 
 pub mod checks;
 pub mod diagnostic;
+pub mod edits;
+mod error;
 mod failures;
 pub mod language;
 pub mod ledger;
@@ -9,6 +11,7 @@ pub mod location;
 mod lsp;
 pub mod position;
 mod query;
+pub mod rename;
 pub mod roots;
 mod server;
 mod supervisor;

@@ -10,7 +10,7 @@ const SUMMARY: &str = "aborting due to";
 
 #[derive(Deserialize)]
 #[serde(tag = "reason", rename_all = "kebab-case")]
-enum Message {
+enum Line {
     CompilerMessage {
         manifest_path: String,
         message: Rustc,
@@ -54,11 +54,11 @@ pub(super) fn parse(output: &Output<'_>) -> Parsed {
     // Build scripts print what they like in between.
     for line in output.stdout.lines().filter(|line| line.starts_with('{')) {
         match serde_json::from_str(line) {
-            Ok(Message::CompilerMessage { manifest_path, message }) => {
+            Ok(Line::CompilerMessage { manifest_path, message }) => {
                 parsed.raw.extend(raw(&manifest_path, message));
             }
-            Ok(Message::BuildFinished {}) => parsed.complete = true,
-            Ok(Message::Other) | Err(_) => {}
+            Ok(Line::BuildFinished {}) => parsed.complete = true,
+            Ok(Line::Other) | Err(_) => {}
         }
     }
     parsed

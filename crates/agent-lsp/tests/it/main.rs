@@ -4,8 +4,10 @@
 
 mod checks;
 mod diagnostics;
+mod edits;
 mod ledger;
 mod position;
+mod rename;
 mod roots;
 mod support;
 mod symbol;
