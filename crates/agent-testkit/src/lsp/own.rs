@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::{
     Disk, END_OF_INPUT, Encoding, Others, Repeats, START, Script, Step, Toy, path_of,
-    server::{Message, Server, State, UNCLEAN},
+    server::{Message, Server, UNCLEAN},
+    state::State,
     toy::{self, World},
 };
 

@@ -146,7 +146,7 @@ pub(crate) fn capabilities_are_patched() {
 
 pub(crate) fn a_wait_holds_up_its_own_steps_alone() {
     let mut client = scripted([
-        Rule::on(HOVER).then([Step::Wait(300), Step::reply("slow")]),
+        Rule::on(HOVER).then([Step::Wait(1_000), Step::reply("slow")]),
         Rule::on("x/quick").then([Step::reply("quick")]),
     ]);
     let slow = client.ask(HOVER, json!({}));
@@ -157,7 +157,7 @@ pub(crate) fn a_wait_holds_up_its_own_steps_alone() {
         log.of(Kind::Sent).find(|entry| entry.body == "slow").map(|entry| entry.at_ms)
     });
     let took = sent.expect("it was sent") - client.log.calls(HOVER)[0].at_ms;
-    assert!(took >= 299, "{took} ms");
+    assert!(took >= 999, "{took} ms");
 }
 
 pub(crate) fn a_request_without_a_reply_stays_unanswered_until_it_is_cancelled() {
@@ -242,7 +242,7 @@ pub(crate) fn a_partial_publish_is_followed_by_the_whole() {
 
 pub(crate) fn a_settled_publish_is_left_out_when_the_document_moved_on() {
     let mut client = scripted([
-        Rule::on("textDocument/didChange").then([Step::Settle(100), Step::publish([error(0)])])
+        Rule::on("textDocument/didChange").then([Step::Settle(500), Step::publish([error(0)])])
     ]);
     client.open("a.toy", 1, "");
     for version in 2..6 {
@@ -356,12 +356,6 @@ pub(crate) fn a_request_may_have_a_text_as_id_or_the_id_of_the_clients_own() {
 
 pub(crate) fn an_edit_may_be_applied_in_the_middle_of_a_hover() {
     let edit = changes([("${uri}", vec![text_edit(range(0, 0, 0), "x")])]);
-    // A key of an object is no place for a placeholder.
-    let edit = document_changes([document_edit(
-        "${uri}",
-        None,
-        edit["changes"]["${uri}"].as_array().expect("edits").clone(),
-    )]);
     let mut client = scripted([Rule::on(HOVER).then([
         Step::ask("workspace/applyEdit", json!({"edit": edit})),
         Step::reply(json!({"contents": "${answer/result/applied}"})),
@@ -369,8 +363,9 @@ pub(crate) fn an_edit_may_be_applied_in_the_middle_of_a_hover() {
     let params = client.at("a.toy", 0, 0);
     let hover = client.ask(HOVER, params);
     let request = client.wait_for_method("workspace/applyEdit");
-    let document = &request["params"]["edit"]["documentChanges"][0]["textDocument"];
-    assert_eq!(*document, json!({"uri": client.uri("a.toy"), "version": null}));
+    let uri = client.uri("a.toy");
+    let expected = changes([(uri.as_str(), vec![text_edit(range(0, 0, 0), "x")])]);
+    assert_eq!(request["params"]["edit"], expected);
     client.answer(&request, json!({"applied": false}));
     assert_eq!(client.response(hover)["result"]["contents"], false);
 }

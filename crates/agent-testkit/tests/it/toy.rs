@@ -146,7 +146,7 @@ pub(crate) fn members_are_told_apart_by_their_owners() {
 }
 
 pub(crate) fn while_it_indexes_only_open_files_are_known() {
-    let script = Script::toy("slow-ls", Toy::push().indexing(300, [Says::Progress]));
+    let script = Script::toy("slow-ls", Toy::push().indexing(1_000, [Says::Progress]));
     let files = [("lib.toy", LIB), ("main.toy", MAIN)];
     let window = json!({"window": {"workDoneProgress": true}});
     let mut client = Client::greet(&script, &files, window);

@@ -78,7 +78,7 @@ pub(crate) fn every_file_of_the_root_can_be_published() {
 }
 
 pub(crate) fn unversioned_quiet_publishes_settle() {
-    let mut client = toy(Toy::push().unversioned().settling(80).without_repeats(), &[]);
+    let mut client = toy(Toy::push().unversioned().settling(300).without_repeats(), &[]);
     client.open("a.toy", 1, "x");
     let first = client.publish("a.toy");
     assert_eq!(first.get("version"), None);
@@ -87,7 +87,7 @@ pub(crate) fn unversioned_quiet_publishes_settle() {
     client.change("a.toy", 3, "z");
     assert_eq!(client.publish("a.toy")["diagnostics"], json!([found(0, 0, "z")]));
     client.change("a.toy", 4, "z ");
-    assert!(client.is_open_for(Duration::from_millis(200)), "an unchanged list is not published");
+    assert!(client.is_open_for(Duration::from_millis(600)), "an unchanged list is not published");
     client.change("a.toy", 5, "y");
     assert_eq!(client.publish("a.toy")["diagnostics"], json!([found(0, 0, "y")]));
 }

@@ -12,7 +12,7 @@ use super::{
     Columns, Toy, Trigger,
     words::{self, Role, Warning, Word},
 };
-use crate::lsp::{Encoding, Spelling, path_of, server::State};
+use crate::lsp::{Encoding, Spelling, path_of, state::State};
 
 /// The files, their words, and how columns count.
 #[derive(Debug)]
