@@ -16,7 +16,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    Holds, Raw, Repeats, Step, Then,
+    Holds, Raw, Step, Then,
     launch::{SCRIPT_VARIABLE, SLEEP_VARIABLE},
     log::Kind,
     own,
@@ -138,9 +138,7 @@ impl Play {
                 self.publish(&uri, self.version(version, synced), &diagnostics);
             }
             Step::PublishToy { uri, version, first } => {
-                let _turn = server.publishing();
-                let repeats = server.script.toy.as_ref().map_or(Repeats::Always, |toy| toy.repeats);
-                self.publish_toy(&self.uri(uri), version, first, repeats);
+                self.publish_toy(&self.uri(uri), version, first);
             }
             Step::Check => self.check(),
             Step::Progress { token, value } => {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agent_testkit::lsp::{Others, Script, Toy, diagnostic, range};
+use agent_testkit::lsp::{Others, Says, Script, Toy, diagnostic, range};
 use serde_json::{Value, json};
 
 use crate::client::Client;
@@ -126,6 +126,16 @@ pub(crate) fn pulled_diagnostics_are_reported_in_full_or_as_unchanged() {
     let found = json!([found(0, 0, "y")]);
     assert_eq!(shown, [(&a, &json!(2), &json!([])), (&b, &Value::Null, &found)]);
     assert_eq!(client.passed, Vec::<Value>::new(), "nothing was pushed");
+}
+
+pub(crate) fn a_pull_finds_nothing_while_it_indexes() {
+    let status = json!({"experimental": {"serverStatusNotification": true}});
+    let pulling = Toy::pull().indexing(500, [Says::ServerStatus]);
+    let mut client = Client::greet(&Script::toy("toy-ls", pulling), &[], status);
+    client.open("a.toy", 1, "x");
+    assert_eq!(pull(&mut client, "a.toy", &Value::Null)["items"], json!([]));
+    client.wait_for(|message| message["params"]["quiescent"] == true);
+    assert_eq!(pull(&mut client, "a.toy", &Value::Null)["items"], json!([found(0, 0, "x")]));
 }
 
 pub(crate) fn a_late_pull_is_registered_or_pushed() {

@@ -3,7 +3,11 @@
 use serde_json::{Value, json};
 
 use super::Play;
-use crate::lsp::{Repeats, Version, own, path_of, toy::spelled};
+use crate::lsp::{
+    Repeats, Version, own, path_of,
+    state::State,
+    toy::{World, spelled},
+};
 
 impl Play {
     pub(super) fn version(&self, version: Version, synced: Option<i64>) -> Option<i64> {
@@ -24,32 +28,41 @@ impl Play {
         self.notify("textDocument/publishDiagnostics", &params);
     }
 
-    /// The version is that of the text which was looked at.
-    pub(super) fn publish_toy(
-        &self,
-        uri: &str,
-        version: Version,
-        first: Option<usize>,
-        repeats: Repeats,
-    ) {
+    /// Publishes what the toy finds in one file.
+    pub(super) fn publish_toy(&self, uri: &str, version: Version, first: Option<usize>) {
         let Some(toy) = &self.server.script.toy else { return };
-        let (synced, uri, found) = {
-            let mut state = self.server.state();
-            let shown = spelled(&state, toy, &path_of(uri));
-            (state.synced(uri), shown, own::to_publish(&mut state, toy, uri, first, repeats))
-        };
-        if let Some(found) = found {
-            self.publish(&uri, self.version(version, synced), &found);
-        }
+        self.look_and_publish(version, first, |_, _| vec![(uri.to_owned(), toy.repeats)]);
     }
 
+    /// Publishes what the toy finds in the files that its switches name.
     pub(super) fn check(&self) {
         let Some(toy) = &self.server.script.toy else { return };
-        let _turn = self.server.publishing();
         let own = self.message.params["textDocument"]["uri"].as_str();
-        let uris = own::to_check(&self.server.state(), toy, own);
-        for (uri, repeats) in uris {
-            self.publish_toy(&uri, toy.version(), None, repeats);
+        let named = |state: &State, world: &World| own::to_check(state, toy, world, own);
+        self.look_and_publish(toy.version(), None, named);
+    }
+
+    /// Versions are those of the texts that were looked at, and what is published last was seen last.
+    fn look_and_publish(
+        &self,
+        version: Version,
+        first: Option<usize>,
+        files: impl Fn(&State, &World) -> Vec<(String, Repeats)>,
+    ) {
+        let Some(toy) = &self.server.script.toy else { return };
+        let _turn = self.server.publishing();
+        let mut found = Vec::new();
+        {
+            let mut state = self.server.state();
+            let world = World::checked(&state, toy);
+            for (uri, repeats) in files(&state, &world) {
+                let diagnostics = own::to_publish(&mut state, &world, &uri, first, repeats);
+                let shown = spelled(&state, toy, &path_of(&uri));
+                found.extend(diagnostics.map(|list| (shown, state.synced(&uri), list)));
+            }
+        }
+        for (uri, synced, diagnostics) in found {
+            self.publish(&uri, self.version(version, synced), &diagnostics);
         }
     }
 }

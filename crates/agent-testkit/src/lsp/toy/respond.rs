@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{
     Diagnostics, Disk, Says, Toy, Trigger, Versions, World, pull_options, takes_registration,
     words::{Role, Word},
-    world::Source,
+    world::{Source, is_ready},
 };
 use crate::lsp::{Step, Version, server::Message, state::State};
 
@@ -29,7 +29,7 @@ pub(crate) fn steps(toy: &Toy, state: &State, message: &Message) -> Option<Vec<S
     Some(match method {
         "initialized" => begin(toy, state, pushes),
         "textDocument/didOpen" | "textDocument/didChange" | "workspace/didChangeWatchedFiles"
-            if pushes && changes =>
+            if pushes && changes && is_ready(state, toy) =>
         {
             settled(toy)
         }

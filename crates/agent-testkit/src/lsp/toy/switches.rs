@@ -85,7 +85,8 @@ pub enum Disk {
     Watched,
 }
 
-/// The time in which only open files are known, and answers are partial without a word of it.
+/// The time in which only open files are known, and answers are partial without a word of it. Until it
+/// is over nothing is published for a change, and a pull finds nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Indexing {
