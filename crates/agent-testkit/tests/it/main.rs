@@ -40,6 +40,7 @@ fn main() {
         steps:
             a_wait_holds_up_its_own_steps_alone
             a_request_without_a_reply_stays_unanswered_until_it_is_cancelled
+            a_cancelled_request_is_answered_once
             an_error_has_its_code_message_and_data
             published_versions_are_those_that_the_script_says
             a_partial_publish_is_followed_by_the_whole

@@ -1,5 +1,7 @@
 //! Steps, each as a client sees it.
 
+use std::time::Duration;
+
 use agent_testkit::lsp::{
     Kind, Rule, Script, Step, Then, Version, changes, diagnostic, range, text_edit,
 };
@@ -45,6 +47,19 @@ pub(crate) fn a_request_without_a_reply_stays_unanswered_until_it_is_cancelled()
     });
     let hovered = client.log.calls(HOVER)[0].id.clone();
     assert_eq!(cancelled.expect("a cancel"), hovered);
+}
+
+pub(crate) fn a_cancelled_request_is_answered_once() {
+    let mut client =
+        scripted([Rule::on(HOVER).then([Step::ask("x/hold", json!({})), Step::reply("late")])]);
+    let id = client.ask(HOVER, json!({}));
+    let hold = client.wait_for_method("x/hold");
+    client.notify("$/cancelRequest", json!({"id": id}));
+    assert_eq!(client.response(id)["error"]["code"], -32800);
+    client.answer(&hold, Value::Null);
+    assert!(client.is_open_for(Duration::from_millis(100)), "it was answered twice");
+    client.notify("$/cancelRequest", json!({"id": id}));
+    assert_eq!(client.meanwhile(), Vec::<Value>::new());
 }
 
 pub(crate) fn an_error_has_its_code_message_and_data() {
