@@ -3,7 +3,7 @@
 use std::{
     env, fs,
     io::{self, Write},
-    path::{Path, PathBuf},
+    path::{Path, PathBuf, absolute},
     process::{self, Command, Stdio},
     thread,
     time::Duration,
@@ -41,13 +41,16 @@ pub struct Launch {
 
 impl Script {
     /// Writes the script into a folder as `NAME.json` and says what starts it. The log is
-    /// `NAME.log` beside it if the script names none.
+    /// `NAME.log` beside it if the script names none; a relative name is one in this folder.
     ///
     /// # Errors
     /// The file cannot be written, or a path is no UTF-8.
     pub fn install(&self, folder: &Path) -> io::Result<Launch> {
+        // The server may run in another folder.
+        let folder = absolute(folder)?;
         let path = folder.join(format!("{}.json", self.name));
-        let log = self.log.clone().unwrap_or_else(|| folder.join(format!("{}.log", self.name)));
+        let named = self.log.clone().unwrap_or_else(|| format!("{}.log", self.name).into());
+        let log = folder.join(named);
         let script = Self { log: Some(log.clone()), ..self.clone() };
         fs::write(&path, serde_json::to_string_pretty(&script)?)?;
         let value = path.to_str().ok_or(io::ErrorKind::InvalidFilename)?.to_owned();

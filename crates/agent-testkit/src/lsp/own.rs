@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::{
     Disk, END_OF_INPUT, Encoding, Others, Repeats, START, Script, Step, Toy, path_of,
-    server::{Message, Server, State, UNCLEAN},
+    server::{Message, Server, UNCLEAN},
+    state::State,
     toy::{self, World},
 };
 
@@ -56,14 +57,19 @@ pub(crate) fn steps(server: &Server, message: &Message) -> Vec<Step> {
 }
 
 /// The files to look at after a message about `own`, the message's own first.
-pub(crate) fn to_check(state: &State, toy: &Toy, own: Option<&str>) -> Vec<(String, Repeats)> {
+pub(crate) fn to_check(
+    state: &State,
+    toy: &Toy,
+    world: &World,
+    own: Option<&str>,
+) -> Vec<(String, Repeats)> {
     let mine = own.map(|uri| (uri.to_owned(), toy.repeats));
     let others = match toy.others {
         Others::Nothing if own.is_some() => Vec::new(),
         Others::Nothing | Others::Open => {
             state.documents.open().values().map(|open| open.uri.clone()).collect()
         }
-        Others::All => World::checked(state, toy).uris(),
+        Others::All => world.uris(),
     };
     let path = own.map(path_of);
     let others = others.into_iter().filter(|uri| Some(path_of(uri)) != path);
@@ -73,12 +79,11 @@ pub(crate) fn to_check(state: &State, toy: &Toy, own: Option<&str>) -> Vec<(Stri
 /// What the toy finds in a file; `None` where there is nothing to tell.
 pub(crate) fn to_publish(
     state: &mut State,
-    toy: &Toy,
+    world: &World,
     uri: &str,
     first: Option<usize>,
     repeats: Repeats,
 ) -> Option<Vec<Value>> {
-    let world = World::checked(state, toy);
     let mut diagnostics = world.diagnostics(uri);
     diagnostics.truncate(first.unwrap_or(usize::MAX));
     let path = path_of(uri);

@@ -1,5 +1,8 @@
 //! Steps, done one after another.
 
+mod publish;
+mod values;
+
 use std::{
     collections::VecDeque,
     env,
@@ -13,13 +16,11 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    Holds, Raw, Repeats, Step, Then, Version,
+    Holds, Raw, Step, Then,
     launch::{SCRIPT_VARIABLE, SLEEP_VARIABLE},
     log::Kind,
-    own, path_of,
+    own,
     server::{Message, Server},
-    template,
-    toy::spelled,
 };
 
 /// Which thread plays.
@@ -137,9 +138,7 @@ impl Play {
                 self.publish(&uri, self.version(version, synced), &diagnostics);
             }
             Step::PublishToy { uri, version, first } => {
-                let _turn = server.publishing();
-                let repeats = server.script.toy.as_ref().map_or(Repeats::Always, |toy| toy.repeats);
-                self.publish_toy(&self.uri(uri), version, first, repeats);
+                self.publish_toy(&self.uri(uri), version, first);
             }
             Step::Check => self.check(),
             Step::Progress { token, value } => {
@@ -196,47 +195,6 @@ impl Play {
         self.server.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
-    fn version(&self, version: Version, synced: Option<i64>) -> Option<i64> {
-        match version {
-            Version::Synced => synced,
-            Version::Message => self.message.params["textDocument"]["version"].as_i64(),
-            Version::Older => synced.map(|version| version - 1),
-            Version::Absent => None,
-            Version::Given(version) => Some(version),
-        }
-    }
-
-    fn publish(&self, uri: &str, version: Option<i64>, diagnostics: &[Value]) {
-        let mut params = json!({"uri": uri, "diagnostics": diagnostics});
-        if let Some(version) = version {
-            params["version"] = version.into();
-        }
-        self.notify("textDocument/publishDiagnostics", &params);
-    }
-
-    /// The version is that of the text which was looked at.
-    fn publish_toy(&self, uri: &str, version: Version, first: Option<usize>, repeats: Repeats) {
-        let Some(toy) = &self.server.script.toy else { return };
-        let (synced, uri, found) = {
-            let mut state = self.server.state();
-            let shown = spelled(&state, toy, &path_of(uri));
-            (state.synced(uri), shown, own::to_publish(&mut state, toy, uri, first, repeats))
-        };
-        if let Some(found) = found {
-            self.publish(&uri, self.version(version, synced), &found);
-        }
-    }
-
-    fn check(&self) {
-        let Some(toy) = &self.server.script.toy else { return };
-        let _turn = self.server.publishing();
-        let own = self.message.params["textDocument"]["uri"].as_str();
-        let uris = own::to_check(&self.server.state(), toy, own);
-        for (uri, repeats) in uris {
-            self.publish_toy(&uri, toy.version(), None, repeats);
-        }
-    }
-
     fn flood(&self, publishes: u64, bytes: usize) {
         let uri = self.uri(None);
         let range = json!({
@@ -264,52 +222,6 @@ impl Play {
         match command.spawn() {
             Ok(child) => self.server.log.note(Kind::Spawned, &child.id().into()),
             Err(error) => self.server.log.note(Kind::Spawned, &error.to_string().into()),
-        }
-    }
-
-    fn uri(&self, given: Option<String>) -> String {
-        let own = || self.message.params["textDocument"]["uri"].as_str().map(str::to_owned);
-        let root = || self.server.state().root_uri.as_str().unwrap_or_default().to_owned();
-        given.or_else(own).unwrap_or_else(root)
-    }
-
-    fn syncs(&self) -> u64 {
-        let uri = self.uri(None);
-        self.server.state().documents.syncs(&uri)
-    }
-
-    /// The step with its placeholders filled, by way of its JSON, so that no kind is forgotten.
-    fn filled(&self, step: Step) -> Step {
-        let value = |name: &str| self.value(name);
-        let filled = match &step {
-            // Only text holds placeholders, and bytes are many.
-            Step::Write(Raw::Text(text)) => {
-                return Step::Write(Raw::Text(template::shown(&template::fill_text(text, &value))));
-            }
-            other => serde_json::to_value(other).map(|json| template::fill(&json, &value)),
-        };
-        filled.and_then(serde_json::from_value).unwrap_or(step)
-    }
-
-    fn value(&self, name: &str) -> Option<Value> {
-        if name.starts_with('/') {
-            return Some(self.message.params.pointer(name).cloned().unwrap_or_default());
-        }
-        if let Some(pointer) = name.strip_prefix("answer") {
-            return Some(self.answer.pointer(pointer).cloned().unwrap_or_default());
-        }
-        let id = || self.message.id.clone().unwrap_or_default();
-        match name {
-            "id" => Some(id()),
-            "id_text" => Some(id().to_string().into()),
-            "method" => Some(self.message.method.clone().into()),
-            "uri" => Some(self.uri(None).into()),
-            "root" => Some(self.server.state().root_uri.clone()),
-            "version" => {
-                let synced = self.server.state().synced(&self.uri(None));
-                Some(synced.map_or(Value::Null, Value::from))
-            }
-            _ => None,
         }
     }
 }

@@ -1,22 +1,18 @@
 //! The run loop: one thread reads; steps that wait go on in threads of their own.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
     process,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    time::Instant,
 };
 
 use serde_json::{Value, json};
 
 use super::{
-    END_OF_INPUT, Encoding, Log, START, Script, Step,
-    documents::Documents,
-    launch,
+    END_OF_INPUT, Log, START, Script, Step, launch,
     log::{Kind, Recorder},
     own, path_of,
     play::{Place, Play},
+    state::State,
     wire::{self, Gate, Input, Output},
 };
 
@@ -47,28 +43,6 @@ pub(crate) struct Server {
     state: Mutex<State>,
     answered: Condvar,
     process: u32,
-}
-
-/// What changes while it runs.
-#[derive(Debug, Default)]
-pub(crate) struct State {
-    pub(crate) roots: Vec<PathBuf>,
-    pub(crate) root_uri: Value,
-    /// `ClientCapabilities`.
-    pub(crate) client: Value,
-    pub(crate) encoding: Encoding,
-    pub(crate) documents: Documents,
-    /// When the toy has read everything.
-    pub(crate) ready_at: Option<Instant>,
-    pub(crate) shut_down: bool,
-    /// What was published last for each file.
-    pub(crate) published: BTreeMap<PathBuf, Vec<Value>>,
-    counts: Vec<u32>,
-    open_requests: BTreeSet<String>,
-    cancelled: BTreeSet<String>,
-    asked: BTreeMap<String, String>,
-    answers: BTreeMap<String, Value>,
-    last_id: u64,
 }
 
 /// Runs a script over standard input and output until the process ends.
@@ -256,23 +230,5 @@ impl Server {
     pub(crate) fn exit(&self, code: i32) -> ! {
         self.log.note(Kind::Exit, &code.into());
         process::exit(code)
-    }
-}
-
-impl State {
-    /// The version of a document's last sync.
-    pub(crate) fn synced(&self, uri: &str) -> Option<i64> {
-        self.documents.get(uri).and_then(|open| open.version)
-    }
-
-    /// The root's URIs in the order of preference: folders, `rootUri`, `rootPath`.
-    pub(crate) fn set_roots(&mut self, params: &Value) {
-        let folders = params["workspaceFolders"].as_array().into_iter().flatten();
-        let mut uris: Vec<Value> = folders.map(|folder| folder["uri"].clone()).collect();
-        if uris.is_empty() && params["rootUri"].is_string() {
-            uris.push(params["rootUri"].clone());
-        }
-        self.roots = uris.iter().filter_map(Value::as_str).map(path_of).collect();
-        self.root_uri = uris.first().cloned().unwrap_or_default();
     }
 }

@@ -3,13 +3,14 @@
 use serde_json::Value;
 
 /// Puts values in place of `${name}`. A string that is one placeholder becomes the value itself; inside
-/// a longer string it becomes text. A name that `value` does not know stays as it is.
+/// a longer string, and in the name of a field, it becomes text. A name that `value` does not know stays as it is.
 pub(crate) fn fill(template: &Value, value: &dyn Fn(&str) -> Option<Value>) -> Value {
     match template {
         Value::String(text) => fill_text(text, value),
         Value::Array(items) => items.iter().map(|item| fill(item, value)).collect(),
         Value::Object(fields) => {
-            fields.iter().map(|(name, field)| (name.clone(), fill(field, value))).collect()
+            let key = |name: &str| shown(&fill_text(name, value));
+            fields.iter().map(|(name, field)| (key(name), fill(field, value))).collect()
         }
         other => other.clone(),
     }

@@ -4,7 +4,7 @@ use std::{
     fs,
     io::{Read, Write},
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, ExitStatus, Stdio},
+    process::{Child, ChildStdin, Command, ExitStatus, Stdio},
     sync::{
         Arc,
         mpsc::{self, Receiver, RecvTimeoutError},
@@ -331,7 +331,14 @@ impl Drop for Client {
 
 /// Runs a program to its end: code, output, errors.
 pub(crate) fn run(program: &Path, args: &[&str]) -> (Option<i32>, String, String) {
-    let output = std::process::Command::new(program).args(args).output().expect("a process");
+    let mut command = Command::new(program);
+    command.args(args);
+    finished(command)
+}
+
+/// Runs a command to its end: code, output, errors.
+pub(crate) fn finished(mut command: Command) -> (Option<i32>, String, String) {
+    let output = command.output().expect("a process");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
     (output.status.code(), text(output.stdout), text(output.stderr))
 }

@@ -1,6 +1,12 @@
 //! Bytes that are wrong, and servers that do not read.
 
-use agent_testkit::lsp::{Flaw, Kind, Raw, Rule, START, Script, Step};
+use std::{
+    io::{Read, Write},
+    process::Stdio,
+    time::Duration,
+};
+
+use agent_testkit::lsp::{Flaw, Kind, Log, Raw, Rule, START, Script, Step};
 use serde_json::{Value, json};
 
 use crate::client::{Client, PATIENCE};
@@ -76,19 +82,33 @@ pub(crate) fn bytes_that_are_no_text_are_written() {
 }
 
 pub(crate) fn a_flood_is_written_while_nothing_is_read() {
-    let mut client = scripted("x/go", [Step::Flood { publishes: 3_000, bytes: 1_000 }]);
-    client.notify("x/go", json!({"textDocument": {"uri": "file:///a"}}));
-    let mut lengths = Vec::new();
-    for _ in 0..3_000 {
-        let publish = client.wait_for_method("textDocument/publishDiagnostics");
-        let message = publish["params"]["diagnostics"][0]["message"].as_str().map(str::len);
-        lengths.push(message);
+    let folder = tempfile::tempdir().expect("a folder");
+    let flood = Step::Flood { publishes: 3_000, bytes: 1_000 };
+    let script = Script::new("flooding").on("x/go", [flood]);
+    let launch = script.install(folder.path()).expect("a script");
+    let piped = Stdio::piped;
+    let mut server = launch.command().stdin(piped()).stdout(piped()).spawn().expect("a process");
+    let mut input = server.stdin.take().expect("its input");
+    for method in ["x/go", "x/after"] {
+        let body = json!({"jsonrpc": "2.0", "method": method}).to_string();
+        write!(input, "Content-Length: {}\r\n\r\n{body}", body.len()).expect("it is taken");
     }
-    assert_eq!(lengths, vec![Some(1_000); 3_000]);
-    let told = client.log.wait(PATIENCE, |log| {
-        log.of(Kind::Sent).find(|entry| entry.body == json!({"flood": 3_000})).cloned()
-    });
-    assert_eq!(told.expect("it is told once").id, Value::Null);
+    let mut log = launch.log();
+    let is_in = |log: &Log, method| log.calls(method).first().map(|_| ());
+    log.wait(PATIENCE, |log| is_in(log, "x/go")).expect("it came");
+    let time = Duration::from_millis(100);
+    log.wait(time, |log| is_in(log, "x/after")).expect_err("nobody reads what it writes");
+    drop(input);
+    let mut output = Vec::new();
+    server.stdout.take().expect("its output").read_to_end(&mut output).expect("all of it");
+    server.wait().expect("its end");
+    log.wait(PATIENCE, |log| is_in(log, "x/after")).expect("it read on");
+    let whole = String::from_utf8(output).expect("text");
+    let frames: Vec<&str> = whole.split("Content-Length: ").skip(1).collect();
+    assert_eq!(frames.len(), 3_000);
+    assert!(frames.iter().all(|frame| frame.contains(&"y".repeat(1_000))));
+    let told: Vec<&Value> = log.of(Kind::Sent).map(|entry| &entry.body).collect();
+    assert_eq!(told, [&json!({"flood": 3_000})], "a flood is told once");
 }
 
 pub(crate) fn a_server_stops_reading_for_a_time() {

@@ -5,6 +5,7 @@ mod flaws;
 mod log;
 mod process;
 mod script;
+mod steps;
 mod toy;
 mod toy_diagnostics;
 mod toy_encodings;
@@ -33,11 +34,14 @@ fn main() {
             the_first_rule_that_fits_takes_a_message
             a_server_without_rules_starts_refuses_and_stops
             capabilities_are_patched
-            a_wait_holds_up_its_own_steps_alone
-            a_request_without_a_reply_stays_unanswered_until_it_is_cancelled
-            an_error_has_its_code_message_and_data
             content_is_modified_so_often_and_then_there_is_a_result
             placeholders_speak_of_the_message
+            edits_have_every_form_of_the_protocol;
+        steps:
+            a_wait_holds_up_its_own_steps_alone
+            a_request_without_a_reply_stays_unanswered_until_it_is_cancelled
+            a_cancelled_request_is_answered_once
+            an_error_has_its_code_message_and_data
             published_versions_are_those_that_the_script_says
             a_partial_publish_is_followed_by_the_whole
             a_settled_publish_is_left_out_when_the_document_moved_on
@@ -47,8 +51,7 @@ fn main() {
             a_request_to_the_client_waits_for_its_answer
             a_request_may_have_a_text_as_id_or_the_id_of_the_clients_own
             an_edit_may_be_applied_in_the_middle_of_a_hover
-            a_reply_may_have_the_id_as_a_text
-            edits_have_every_form_of_the_protocol;
+            a_reply_may_have_the_id_as_a_text;
         flaws:
             each_flaw_is_in_the_bytes
             a_huge_body_is_whole
@@ -89,6 +92,7 @@ fn main() {
             it_says_that_it_indexes_in_three_ways
             a_watched_disk_is_known_as_far_as_it_is_told
             incremental_changes_are_applied
+            the_root_is_found_in_each_of_its_fields
             other_extensions_can_be_its_own;
         toy_diagnostics:
             pushed_diagnostics_follow_each_change_with_its_version
@@ -98,6 +102,7 @@ fn main() {
             a_partial_push_comes_before_the_whole
             a_close_is_followed_by_an_empty_publish
             pulled_diagnostics_are_reported_in_full_or_as_unchanged
+            a_pull_finds_nothing_while_it_indexes
             a_late_pull_is_registered_or_pushed
             a_check_on_save_reads_the_disk_within_a_progress;
         toy_encodings:

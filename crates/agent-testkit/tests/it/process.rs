@@ -7,7 +7,7 @@ use agent_testkit::lsp::{
 };
 use serde_json::{Value, json};
 
-use crate::client::{Client, PATIENCE, run};
+use crate::client::{Client, PATIENCE, finished, run};
 
 /// SIGABRT, and how a shell would tell it.
 const ABORTED: &str = "signal: 6";
@@ -121,12 +121,20 @@ pub(crate) fn a_broken_stub_fails_whatever_it_is_asked() {
 pub(crate) fn a_script_that_is_wrong_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let launch = Script::new("wrong").install(folder.path()).expect("a script");
-    fs::write(&launch.script, r#"{"rules": [{"on": "x", "steps": [{"jump": 1}]}]}"#)
-        .expect("a file");
-    let output = launch.command().output().expect("a process");
-    assert_eq!(output.status.code(), Some(4));
-    let text = String::from_utf8(output.stderr).expect("text");
-    assert!(text.contains("wrong.json: unknown variant `jump`"), "{text}");
+    let cases = [
+        (r#"{"rules": [{"on": "x", "steps": [{"jump": 1}]}]}"#, "unknown variant `jump`"),
+        (
+            r#"{"rules": [{"on": "x", "steps": [{"spawn": {"ms": 1, "by": 2}}]}]}"#,
+            "unknown field `by`",
+        ),
+        (r#"{"toy": {"disk": "ssd"}}"#, "unknown variant `ssd`"),
+    ];
+    for (script, fault) in cases {
+        fs::write(&launch.script, script).expect("a file");
+        let (code, _, text) = finished(launch.command());
+        assert_eq!(code, Some(4));
+        assert!(text.contains(&format!("wrong.json: {fault}")), "{text}");
+    }
 }
 
 pub(crate) fn what_is_no_message_ends_the_server() {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agent_testkit::lsp::{Others, Script, Toy, diagnostic, range};
+use agent_testkit::lsp::{Others, Says, Script, Toy, diagnostic, range};
 use serde_json::{Value, json};
 
 use crate::client::Client;
@@ -78,7 +78,7 @@ pub(crate) fn every_file_of_the_root_can_be_published() {
 }
 
 pub(crate) fn unversioned_quiet_publishes_settle() {
-    let mut client = toy(Toy::push().unversioned().settling(80).without_repeats(), &[]);
+    let mut client = toy(Toy::push().unversioned().settling(300).without_repeats(), &[]);
     client.open("a.toy", 1, "x");
     let first = client.publish("a.toy");
     assert_eq!(first.get("version"), None);
@@ -87,7 +87,7 @@ pub(crate) fn unversioned_quiet_publishes_settle() {
     client.change("a.toy", 3, "z");
     assert_eq!(client.publish("a.toy")["diagnostics"], json!([found(0, 0, "z")]));
     client.change("a.toy", 4, "z ");
-    assert!(client.is_open_for(Duration::from_millis(200)), "an unchanged list is not published");
+    assert!(client.is_open_for(Duration::from_millis(600)), "an unchanged list is not published");
     client.change("a.toy", 5, "y");
     assert_eq!(client.publish("a.toy")["diagnostics"], json!([found(0, 0, "y")]));
 }
@@ -126,6 +126,16 @@ pub(crate) fn pulled_diagnostics_are_reported_in_full_or_as_unchanged() {
     let found = json!([found(0, 0, "y")]);
     assert_eq!(shown, [(&a, &json!(2), &json!([])), (&b, &Value::Null, &found)]);
     assert_eq!(client.passed, Vec::<Value>::new(), "nothing was pushed");
+}
+
+pub(crate) fn a_pull_finds_nothing_while_it_indexes() {
+    let status = json!({"experimental": {"serverStatusNotification": true}});
+    let pulling = Toy::pull().indexing(500, [Says::ServerStatus]);
+    let mut client = Client::greet(&Script::toy("toy-ls", pulling), &[], status);
+    client.open("a.toy", 1, "x");
+    assert_eq!(pull(&mut client, "a.toy", &Value::Null)["items"], json!([]));
+    client.wait_for(|message| message["params"]["quiescent"] == true);
+    assert_eq!(pull(&mut client, "a.toy", &Value::Null)["items"], json!([found(0, 0, "x")]));
 }
 
 pub(crate) fn a_late_pull_is_registered_or_pushed() {

@@ -5,17 +5,18 @@ use serde_json::{Value, json};
 use super::{
     Diagnostics, Disk, Says, Toy, Trigger, Versions, World, pull_options, takes_registration,
     words::{Role, Word},
-    world::Source,
+    world::{Source, is_ready},
 };
-use crate::lsp::{
-    Step, Version,
-    server::{Message, State},
-};
+use crate::lsp::{Step, Version, server::Message, state::State};
 
-/// LSP `SymbolKind.Function`.
-const FUNCTION: u8 = 12;
 /// The token of the progress while it reads the project.
 const INDEXING: &str = "toy/indexing";
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Now {
+    Busy,
+    Quiet,
+}
 
 /// The steps for a message; `None` for a request that it does not know.
 pub(crate) fn steps(toy: &Toy, state: &State, message: &Message) -> Option<Vec<Step>> {
@@ -28,7 +29,7 @@ pub(crate) fn steps(toy: &Toy, state: &State, message: &Message) -> Option<Vec<S
     Some(match method {
         "initialized" => begin(toy, state, pushes),
         "textDocument/didOpen" | "textDocument/didChange" | "workspace/didChangeWatchedFiles"
-            if pushes && changes =>
+            if pushes && changes && is_ready(state, toy) =>
         {
             settled(toy)
         }
@@ -107,11 +108,11 @@ fn begin(toy: &Toy, state: &State, pushes: bool) -> Vec<Step> {
             steps.push(Step::create_progress(INDEXING));
             steps.push(Step::begin(INDEXING, "indexing"));
         }
-        steps.extend(status.then(|| server_status(State::BUSY)));
+        steps.extend(status.then(|| server_status(Now::Busy)));
         steps.extend(analyzer.then_some(Step::AnalyzerStatus { analyzing: true }));
         steps.push(Step::Wait(indexing.ms));
         steps.extend(progress.then(|| Step::end(INDEXING)));
-        steps.extend(status.then(|| server_status(State::QUIET)));
+        steps.extend(status.then(|| server_status(Now::Quiet)));
         steps.extend(analyzer.then_some(Step::AnalyzerStatus { analyzing: false }));
     }
     match toy.trigger {
@@ -122,13 +123,8 @@ fn begin(toy: &Toy, state: &State, pushes: bool) -> Vec<Step> {
     steps
 }
 
-impl State {
-    const BUSY: bool = false;
-    const QUIET: bool = true;
-}
-
-fn server_status(quiescent: bool) -> Step {
-    Step::ServerStatus { health: "ok".to_owned(), quiescent, message: None }
+fn server_status(now: Now) -> Step {
+    Step::ServerStatus { health: "ok".to_owned(), quiescent: now == Now::Quiet, message: None }
 }
 
 /// The publishes after a change.
@@ -189,89 +185,5 @@ impl Toy {
             Versions::Synced => Version::Synced,
             Versions::Absent => Version::Absent,
         }
-    }
-}
-
-impl World {
-    fn locations<'a>(&self, words: impl Iterator<Item = (&'a Source, &'a Word)>) -> Value {
-        words.map(|word| self.location(word)).collect()
-    }
-
-    /// The definition's line, and the comments above it.
-    fn hover(&self, word: &Word) -> Value {
-        let Some((source, definition)) = self.definitions(&word.name).next() else {
-            return Value::Null;
-        };
-        let mut value = format!("```toy\n{}\n```", source.lines[definition.line].trim());
-        let above = source.lines[..definition.line].iter().rev();
-        let comments: Vec<&str> =
-            above.map_while(|line| line.trim().strip_prefix('#')).map(str::trim).collect();
-        for comment in comments.iter().rev() {
-            value += &format!("\n\n{comment}");
-        }
-        json!({"contents": {"kind": "markdown", "value": value}})
-    }
-
-    fn document_symbols(&self, uri: &str) -> Value {
-        let Some(source) = self.source(uri) else { return json!([]) };
-        let symbol = |word: &Word| {
-            let range = self.range(source, word.line, 0, source.lines[word.line].len());
-            let selection = self.word_range(source, word);
-            json!({
-                "name": word.name, "kind": FUNCTION, "range": range, "selectionRange": selection,
-            })
-        };
-        let definitions =
-            source.words.iter().filter(|word| matches!(word.role, Role::Definition(_)));
-        definitions.map(symbol).collect()
-    }
-
-    fn symbols(&self, query: &str) -> Value {
-        let query = query.to_lowercase();
-        let fits = |word: &Word| {
-            matches!(word.role, Role::Definition(_)) && word.name.to_lowercase().contains(&query)
-        };
-        let symbol = |(source, word): (&Source, &Word)| {
-            let location = self.location((source, word));
-            json!({"name": word.name, "kind": FUNCTION, "location": location})
-        };
-        self.words().filter(|(_, word)| fits(word)).map(symbol).collect()
-    }
-
-    /// One quick fix where an undefined word is: a definition at the file's end.
-    fn actions(&self, params: &Value) -> Value {
-        let Some((source, word)) = self.word_at(params, &params["range"]["start"]) else {
-            return json!([]);
-        };
-        if !self.undefined(source).any(|undefined| undefined == word) {
-            return json!([]);
-        }
-        let last = source.lines.len() - 1;
-        let end = self.range(source, last, source.lines[last].len(), source.lines[last].len());
-        let edit = json!({"range": end, "newText": format!("\ndef {}", word.name)});
-        json!([{
-            "title": format!("define `{}`", word.name), "kind": "quickfix",
-            "edit": {"changes": {source.uri.as_str(): [edit]}},
-        }])
-    }
-
-    /// A full report, or that nothing changed. While it reads the project it finds nothing.
-    fn report(&self, uri: &str, previous: &Value) -> Value {
-        let items = if self.ready { self.diagnostics(uri) } else { Vec::new() };
-        let id = json!(items).to_string();
-        if *previous == id {
-            return json!({"kind": "unchanged", "resultId": id});
-        }
-        json!({"kind": "full", "resultId": id, "items": items})
-    }
-
-    fn reports(&self) -> Value {
-        let report = |source: &Source| {
-            let mut report = self.report(&source.uri, &Value::Null);
-            report["uri"] = source.uri.clone().into();
-            report["version"] = json!(source.version);
-            report
-        };
-        json!({"items": self.sources().map(report).collect::<Vec<_>>()})
     }
 }

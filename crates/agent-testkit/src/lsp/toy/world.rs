@@ -12,7 +12,7 @@ use super::{
     Columns, Toy, Trigger,
     words::{self, Role, Warning, Word},
 };
-use crate::lsp::{Encoding, Spelling, path_of, server::State};
+use crate::lsp::{Encoding, Spelling, path_of, state::State};
 
 /// The files, their words, and how columns count.
 #[derive(Debug)]
@@ -35,8 +35,7 @@ pub(super) struct Source {
 impl World {
     /// Open texts over the files, as queries see them.
     pub(crate) fn shown(state: &State, toy: &Toy) -> Self {
-        let ready = toy.indexing.is_none()
-            || state.ready_at.is_some_and(|ready_at| ready_at <= Instant::now());
+        let ready = is_ready(state, toy);
         let mut texts = BTreeMap::new();
         if ready {
             texts = state.documents.files(&state.roots, &toy.extensions);
@@ -124,6 +123,12 @@ impl World {
     pub(super) fn location(&self, (source, word): (&Source, &Word)) -> Value {
         json!({"uri": source.uri, "range": self.word_range(source, word)})
     }
+}
+
+/// Whether the toy has read the project.
+pub(super) fn is_ready(state: &State, toy: &Toy) -> bool {
+    let read = state.ready_at.is_some_and(|ready_at| ready_at <= Instant::now());
+    toy.indexing.is_none() || read
 }
 
 /// The URI of a file as the toy spells it.
