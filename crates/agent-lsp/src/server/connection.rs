@@ -84,7 +84,10 @@ impl Connection {
         let mut tasks = JoinSet::new();
         tasks.spawn(pump_in(FrameReader::new(output), to_loop, Arc::clone(&calls), told));
         tasks.spawn(pump_out(from_loop, writer.clone(), Arc::clone(&calls)));
+        let socket_of_loop = socket.clone();
         tasks.spawn(async move {
+            // The loop panics where it is polled once more after its last socket is gone.
+            let _kept = socket_of_loop;
             // It ends with the server's output; whoever waits for an answer is told so by it.
             let _ = main_loop.run_buffered(loop_in.compat(), loop_out.compat_write()).await;
         });

@@ -1,0 +1,96 @@
+//! The same suite for each language server of the CI, run as it is. `cargo xtask setup` installs them.
+//!
+//! A server that is not there is reported as ignored, with the reason; with `AGENT_TESTS_LIVE` set it
+//! is a failure. Servers run one after the other, and no time is ever asserted.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "these are tests, under a harness that clippy does not know"
+)]
+
+mod checks;
+mod ends;
+mod languages;
+mod places;
+mod processes;
+mod queries;
+mod servers;
+mod session;
+mod writes;
+
+use std::{future::Future, pin::Pin};
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+
+use crate::{processes::Left, servers::Live};
+
+/// Set where every server must be there.
+const LIVE: &str = "AGENT_TESTS_LIVE";
+
+type Case = fn(&'static Live) -> Pin<Box<dyn Future<Output = ()>>>;
+
+/// The cases of these names in these modules.
+macro_rules! cases {
+    ($($module:ident::{$($name:ident),* $(,)?})*) => {
+        [$($((stringify!($name), (|live| Box::pin($module::$name(live))) as Case)),*),*]
+    };
+}
+
+fn main() {
+    agent_process::guard::main_if_asked();
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert(1);
+    let suite = cases! {
+        queries::{
+            places_and_words_of_a_symbol,
+            every_use_is_named,
+            symbols_of_a_file_and_of_the_workspace,
+            quick_fixes_are_listed,
+        }
+        writes::{
+            a_break_is_told_once_a_move_not_and_a_fix_is_told,
+            a_signature_breaks_the_other_file,
+            a_missing_file_is_made_and_deleted,
+            a_change_behind_our_back_is_seen,
+        }
+        places::{
+            a_root_with_a_strange_name,
+            characters_before_the_symbol,
+        }
+        ends::{
+            nothing_is_left_after_a_drop,
+            nothing_is_left_after_a_close,
+        }
+    };
+    let mut trials = Vec::new();
+    for live in servers::ALL {
+        trials.extend(suite.iter().map(|(name, case)| trial(live, name, *case)));
+    }
+    for (live, name, case) in checks::cases() {
+        trials.push(trial(live, name, case));
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn trial(live: &'static Live, name: &str, case: Case) -> Trial {
+    Trial::ignorable_test(format!("{}::{name}", live.id), move || {
+        if let Err(why) = live.is_there() {
+            return match std::env::var_os(LIVE) {
+                Some(_) => Err(Failed::from(why)),
+                None => Ok(Completion::ignored_with(why)),
+            };
+        }
+        run(live, case);
+        Ok(Completion::Completed)
+    })
+}
+
+fn run(live: &'static Live, case: Case) {
+    let left = Left::count();
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(case(live));
+    drop(runtime);
+    left.none_within_a_while();
+}

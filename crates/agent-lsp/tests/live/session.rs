@@ -1,0 +1,241 @@
+//! A run: a copy of a project, the servers of it, the tool that asks them and one that writes.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use agent_edits::Edits;
+use agent_lsp::{
+    Lsp, Waits,
+    table::{ServerTable, Trust},
+};
+use agent_process::{Guard, Launcher};
+use agent_tool_core::{
+    BoxFuture, Content, Context, FileChange, Tier, Tool, ToolError, ToolOutput, ToolResult,
+    ToolSpec,
+};
+use agent_workspace::Workspace;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    languages::{At, Edit, Language},
+    servers::{Live, workspace},
+};
+
+/// What a call may take at the most, on a machine that does other things.
+const LONG: Duration = Duration::from_secs(120);
+
+/// Where a project's own files say its root.
+const ROOT: &str = "@ROOT@";
+
+pub(crate) struct Session {
+    pub lsp: Lsp,
+    pub language: &'static Language,
+    root: PathBuf,
+    ask: Arc<dyn Tool>,
+    write: Arc<dyn Tool>,
+    _outer: TempDir,
+}
+
+impl Session {
+    /// A run in a trusted copy of the project of a server.
+    pub(crate) fn new(live: &'static Live) -> Self {
+        Self::at(live, "shop", Trust::Trusted)
+    }
+
+    /// The same in a folder of this name.
+    pub(crate) fn at(live: &'static Live, name: &str, trust: Trust) -> Self {
+        let outer = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(outer.path()).unwrap().join(name);
+        copy(&workspace().join("fixtures/lsp/projects").join(live.language.folder), &root, &root);
+        let workspace = Workspace::open(&root).unwrap();
+        let edits = Edits::open(&workspace, outer.path().join("state")).unwrap();
+        let launcher = Launcher::new(Guard::new());
+        let mut waits = Waits::default();
+        (waits.answer, waits.write, waits.write_and_start) = (LONG, LONG, LONG);
+        let lsp = Lsp::builder(workspace, edits, launcher)
+            .table(only(live))
+            .trust(trust)
+            .waits(waits)
+            .build();
+        let ask = lsp.tools().into_iter().find(|tool| tool.spec().name == "lsp").unwrap();
+        let write = lsp.diagnostics_on_write(Arc::new(Write::new(&root)));
+        Self { lsp, language: live.language, root, ask, write, _outer: outer }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Calls `lsp`.
+    pub(crate) async fn call(&self, args: Value) -> Result<ToolOutput, ToolError> {
+        self.ask.call(args, &Context::detached()).await
+    }
+
+    /// Calls `lsp` about a symbol of a line, and gives the answer's data.
+    pub(crate) async fn ask(&self, action: &str, at: At, symbol: &str) -> Value {
+        let line = self.line(at);
+        let args = json!({ "action": action, "file": at.0, "line": line, "symbol": symbol });
+        match self.call(args.clone()).await {
+            Ok(output) => output.data,
+            Err(error) => panic!("{args}: {error}"),
+        }
+    }
+
+    /// The errors and warnings of a file.
+    pub(crate) async fn diagnostics(&self, file: &str) -> Value {
+        let args = json!({ "action": "diagnostics", "file": file });
+        self.call(args).await.unwrap_or_else(|error| panic!("{file}: {error}")).data
+    }
+
+    /// Calls the wrapped tool; none is a file to delete.
+    pub(crate) async fn write(&self, file: &str, text: Option<&str>) -> Told {
+        let args = json!({ "path": file, "text": text });
+        let output = self.write.call(args, &Context::detached()).await.unwrap();
+        Told { text: output.joined_text(), data: output.data["diagnostics"].clone() }
+    }
+
+    /// Writes a file with a text in it replaced.
+    pub(crate) async fn edit(&self, edit: &Edit) -> Told {
+        let text = self.read(edit.file);
+        assert!(text.contains(edit.from), "{}: {:?}", edit.file, edit.from);
+        self.write(edit.file, Some(&text.replacen(edit.from, edit.to, 1))).await
+    }
+
+    /// Takes an edit back.
+    pub(crate) async fn undo(&self, edit: &Edit) -> Told {
+        self.edit(&Edit { file: edit.file, from: edit.to, to: edit.from }).await
+    }
+
+    pub(crate) fn read(&self, file: &str) -> String {
+        fs::read_to_string(self.root.join(file)).unwrap()
+    }
+
+    /// Changes a file as a shell does.
+    pub(crate) fn put(&self, file: &str, text: &str) {
+        fs::write(self.root.join(file), text).unwrap();
+    }
+
+    /// The number of the one line that holds a text.
+    pub(crate) fn line(&self, (file, part): At) -> usize {
+        let text = self.read(file);
+        let mut lines = text.lines().zip(1..).filter(|(line, _)| line.contains(part));
+        let (_, line) = lines.next().unwrap_or_else(|| panic!("{file} has no {part:?}"));
+        assert_eq!(lines.next(), None, "{file} has {part:?} twice");
+        line
+    }
+
+    /// The column of a name in the one line that holds a text, in characters from 1.
+    pub(crate) fn column(&self, (file, part): At, name: &str) -> usize {
+        let line = self.line((file, part));
+        let text = self.read(file);
+        let line = text.lines().nth(line - 1).unwrap();
+        let at = line.find(part).unwrap();
+        let at = at + line[at..].find(name).unwrap();
+        line[..at].chars().count() + 1
+    }
+}
+
+/// What a write's result says of diagnostics.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub text: String,
+    data: Value,
+}
+
+impl Told {
+    /// Asserts what is new and what is fixed, each as file and line; that nothing is to come; and
+    /// what is known of what was written.
+    pub(crate) fn assert(&self, new: &[(&str, usize)], fixed: &[(&str, usize)], state: &str) {
+        let place = |found: &Value| {
+            let line = found["line"].as_u64().and_then(|line| usize::try_from(line).ok());
+            (found["file"].as_str().unwrap().to_owned(), line.unwrap())
+        };
+        let places = |list: &Value| list.as_array().unwrap().iter().map(place).collect::<Vec<_>>();
+        let owned = |list: &[(&str, usize)]| {
+            list.iter().map(|(file, line)| ((*file).to_owned(), *line)).collect::<Vec<_>>()
+        };
+        assert!(self.data.is_object(), "no diagnostics at all: {}", self.text);
+        assert_eq!(self.data["pending"], json!([]), "{self:#?}");
+        assert_eq!(places(&self.data["new"]), owned(new), "{self:#?}");
+        assert_eq!(places(&self.data["fixed"]), owned(fixed), "{self:#?}");
+        assert_eq!(self.data["state"], state, "{self:#?}");
+    }
+}
+
+impl Told {
+    /// Without what is told of files beside these: some servers look at files that were never opened.
+    pub(crate) fn without_unopened(mut self, one: &str, other: &str) -> Self {
+        for list in ["new", "fixed"] {
+            let list = self.data[list].as_array_mut().unwrap();
+            list.retain(|found| found["file"] == one || found["file"] == other);
+        }
+        self
+    }
+}
+
+/// The bundled table with this server alone for its languages, by where it is installed.
+fn only(live: &Live) -> ServerTable {
+    let bundled = ServerTable::bundled();
+    let row = bundled.by_id(live.id).unwrap();
+    let takes = |id: &String| row.languages.contains_key(id);
+    let others = bundled.servers().iter().filter(|other| other.languages.keys().any(takes));
+    let off = others
+        .filter(|other| other.id != live.id)
+        .map(|other| format!("[[server]]\nid = {:?}\ndisabled = true\n", other.id));
+    let on = format!("[[server]]\nid = {:?}\nprograms = [{:?}]\n", live.id, live.program());
+    ServerTable::with_user_rows(&off.chain([on]).collect::<String>()).unwrap()
+}
+
+/// Copies a project, with the root written into the files that have to say it.
+fn copy(from: &Path, to: &Path, root: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if from.is_dir() {
+            copy(&from, &to, root);
+        } else {
+            let text = fs::read_to_string(&from).unwrap();
+            fs::write(to, text.replace(ROOT, root.to_str().unwrap())).unwrap();
+        }
+    }
+}
+
+/// Writes a whole file or deletes one, and says what it changed.
+struct Write {
+    spec: ToolSpec,
+    root: PathBuf,
+}
+
+impl Write {
+    fn new(root: &Path) -> Self {
+        let spec = ToolSpec::new("write", Tier::Write, "Writes a file.");
+        Self { spec, root: root.to_owned() }
+    }
+}
+
+impl Tool for Write {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, args: Value, _cx: &'a Context) -> BoxFuture<'a, ToolResult> {
+        Box::pin(async move {
+            let file = args["path"].as_str().unwrap();
+            let path = self.root.join(file);
+            let content = |path| fs::read(path).map_or(Content::Absent, |bytes| Content::of(&bytes));
+            let before = content(&path);
+            match args["text"].as_str() {
+                Some(text) => fs::write(&path, text).unwrap(),
+                None => fs::remove_file(&path).unwrap(),
+            }
+            let change = FileChange::new(file, before, content(&path));
+            Ok(ToolOutput::text("done").with_changes(vec![change]))
+        })
+    }
+}

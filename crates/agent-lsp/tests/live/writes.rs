@@ -1,0 +1,115 @@
+//! What a write tells: breaks, moves, fixes, here and in other files.
+
+use std::fmt::Write as _;
+
+use crate::{servers::Live, session::Session};
+
+/// How far the break is moved down.
+const MOVED: usize = 4;
+
+// spec: LSP-04, LSP-13, LSP-14
+pub(crate) async fn a_break_is_told_once_a_move_not_and_a_fix_is_told(live: &'static Live) {
+    let session = Session::new(live);
+    let language = live.language;
+    let main = language.main;
+    let broken = &language.breaks;
+
+    let clean = session.diagnostics(main).await;
+    assert_eq!(clean["state"], "clean", "{clean:#}");
+
+    let line = session.line((main, language.uses));
+    let told = session.edit(broken).await;
+    told.assert(&[(main, line)], &[], "dirty");
+    let found = session.diagnostics(main).await;
+    assert_eq!(found["state"], "dirty", "{found:#}");
+    assert_eq!(found["diagnostics"][0]["line"], line, "{found:#}");
+
+    let mut text = String::new();
+    for number in 1..=MOVED {
+        writeln!(text, "{}line {number}", language.comment).unwrap();
+    }
+    let whole = session.read(main);
+    // Where a package has to be named first, the comment may stand before it.
+    text.push_str(&whole);
+    session.write(main, Some(&text)).await.assert(&[], &[], "dirty");
+    let found = session.diagnostics(main).await;
+    assert_eq!(found["diagnostics"][0]["line"], line + MOVED, "{found:#}");
+
+    session.undo(broken).await.assert(&[], &[(main, line + MOVED)], "clean");
+    let clean = session.diagnostics(main).await;
+    assert_eq!(clean["state"], "clean", "{clean:#}");
+
+    session.edit(broken).await.assert(&[(main, line + MOVED)], &[], "dirty");
+    // A write of what is there already changes nothing.
+    let whole = session.read(main);
+    session.write(main, Some(&whole)).await.assert(&[], &[], "dirty");
+}
+
+// spec: LSP-13
+pub(crate) async fn a_signature_breaks_the_other_file(live: &'static Live) {
+    let session = Session::new(live);
+    let language = live.language;
+    let signature = &language.breaks_users;
+    // It is open from here on; another one that uses the function never is.
+    let clean = session.diagnostics(language.main).await;
+    assert_eq!(clean["state"], "clean", "{clean:#}");
+    let line = session.line((language.main, language.uses));
+
+    let told = session.edit(signature).await;
+    let told = told.without_unopened(language.main, signature.file);
+    told.assert(&[(language.main, line)], &[], "clean");
+    assert!(told.text.contains("new in other files"), "{}", told.text);
+
+    let told = session.undo(signature).await.without_unopened(language.main, signature.file);
+    told.assert(&[], &[(language.main, line)], "clean");
+}
+
+// spec: LSP-13
+pub(crate) async fn a_missing_file_is_made_and_deleted(live: &'static Live) {
+    let session = Session::new(live);
+    let language = live.language;
+    let main = language.main;
+    let (file, text) = language.wanted;
+
+    let wants = session.edit(&language.wants).await;
+    let line = session.line((main, language.wants_line()));
+    wants.assert(&[(main, line)], &[], "dirty");
+
+    session.write(file, Some(text)).await.assert(&[], &[(main, line)], "clean");
+    let clean = session.diagnostics(main).await;
+    assert_eq!(errors(&clean), 0, "{clean:#}");
+
+    let told = session.write(file, None).await;
+    told.assert(&[(main, line)], &[], "clean");
+    let found = session.diagnostics(main).await;
+    assert_eq!(errors(&found), 1, "{found:#}");
+}
+
+// spec: LSP-16
+pub(crate) async fn a_change_behind_our_back_is_seen(live: &'static Live) {
+    let session = Session::new(live);
+    let language = live.language;
+    let signature = &language.breaks_users;
+    let at = (language.main, language.uses);
+    let hover = session.ask("hover", at, language.function).await;
+    assert!(hover["contents"].as_str().unwrap().contains(language.function), "{hover:#}");
+    let clean = session.diagnostics(language.main).await;
+    assert_eq!(clean["state"], "clean", "{clean:#}");
+
+    let library = session.read(signature.file);
+    session.put(signature.file, &library.replacen(signature.from, signature.to, 1));
+    let found = session.diagnostics(language.main).await;
+    assert_eq!(found["state"], "dirty", "{found:#}");
+    assert_eq!(found["diagnostics"][0]["line"], session.line(at), "{found:#}");
+    let hover = session.ask("hover", at, language.function).await;
+    assert!(hover["contents"].as_str().unwrap().contains("shipping"), "{hover:#}");
+
+    session.put(signature.file, &library);
+    let clean = session.diagnostics(language.main).await;
+    assert_eq!(clean["state"], "clean", "{clean:#}");
+}
+
+fn errors(found: &serde_json::Value) -> usize {
+    let list = found["diagnostics"].as_array().unwrap().iter();
+    list.filter(|found| found["severity"] == "error").count()
+}
