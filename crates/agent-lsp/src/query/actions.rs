@@ -9,11 +9,14 @@ use serde_json::{Value, json};
 use crate::{
     Lsp,
     location::{Evidence, ResolvedSymbol},
-    server::requests,
+    server::{Checks, requests},
 };
 
 /// How many an answer lists.
 pub const MAX_ACTIONS: usize = 50;
+
+/// How the kinds begin that are listed first: the others change what is not wrong.
+const QUICK_FIX: &str = "quickfix";
 
 /// A quick fix.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +38,7 @@ pub struct CodeAction {
 pub struct CodeActions {
     /// What was asked about.
     pub resolved: ResolvedSymbol,
-    /// The first of them.
+    /// The first of them, fixes before other changes.
     pub actions: Vec<CodeAction>,
     /// How many there are.
     pub total: usize,
@@ -60,24 +63,32 @@ impl Lsp {
         let client = &asked.running.client;
         let document = &asked.sent.synced.document;
         let end = document.position(asked.resolved.range.end, client.encoding());
-        let path = client.path(&asked.file);
-        let published = client.published(&path).map(|published| published.diagnostics);
+        // Fixes belong to diagnostics, so those of this very text come first.
+        let (shown, by) = (self.show(&asked.file), asked.deadline);
+        client.settled(&asked.file, &shown, &asked.sent, Checks::Untrusted, by).await;
+        let diagnostics = client.raw_diagnostics(&asked.file, by).await;
         let touches = |diagnostic: &Value| {
             let line = |at: &str| diagnostic["range"][at]["line"].as_u64().unwrap_or_default();
             let here = u64::from(asked.position.line);
             line("start") <= here && here <= line("end")
         };
-        let diagnostics: Vec<_> = published.into_iter().flatten().filter(touches).collect();
+        let diagnostics: Vec<_> = diagnostics.into_iter().filter(touches).collect();
         let params = json!({
             "range": { "start": asked.position, "end": end },
             "context": { "diagnostics": diagnostics, "triggerKind": 1 },
         });
         let (answer, evidence) = asked.ask::<requests::CodeAction>(params).await?;
         let all = answer.as_array().map_or(&[][..], Vec::as_slice);
-        let actions: Vec<_> = all.iter().take(MAX_ACTIONS).filter_map(action).collect();
-        let more = all.len().saturating_sub(MAX_ACTIONS);
+        let mut actions: Vec<_> = all.iter().filter_map(action).collect();
+        let total = actions.len();
+        actions.sort_by_key(|action| {
+            let is_fix = action.kind.as_deref().is_some_and(|kind| kind.starts_with(QUICK_FIX));
+            (action.disabled.is_some(), !is_fix)
+        });
+        actions.truncate(MAX_ACTIONS);
+        let more = total - actions.len();
         let resolved = asked.resolved.at.clone();
-        Ok(CodeActions { resolved, total: all.len(), more, actions, evidence })
+        Ok(CodeActions { resolved, total, more, actions, evidence })
     }
 }
 

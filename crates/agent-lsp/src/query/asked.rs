@@ -18,6 +18,10 @@ use crate::{
     symbol::{self, Decision, Occurrence, Query, Resolved},
 };
 
+/// Into how many parts the time of a question is cut. One about one place waits a part for the server to
+/// know the project, one about every use all parts but one: the last is for the answer.
+const PARTS: u32 = 4;
+
 /// A question about one place, with the server that is asked.
 pub(crate) struct Asked {
     pub running: Arc<Running>,
@@ -26,6 +30,10 @@ pub(crate) struct Asked {
     pub resolved: Resolved,
     pub position: Position,
     pub deadline: Instant,
+    /// Until when a question about one place waits for the server to know the project.
+    soon: Instant,
+    /// Until when one about the whole project does.
+    late: Instant,
 }
 
 impl Lsp {
@@ -40,6 +48,8 @@ impl Lsp {
         let shown = file;
         let file = self.file(shown)?;
         let running = self.server(&file, deadline).await?;
+        let part = self.shared.waits.answer / PARTS;
+        let (soon, late) = (Instant::now() + part, deadline.checked_sub(part).unwrap_or(deadline));
         let used = running.hold();
         let sent = running.client.send_file(&file).map_err(of_workspace)?;
         let document = Arc::clone(&sent.synced.document);
@@ -52,6 +62,7 @@ impl Lsp {
         let resolved = match found.decide(in_code)? {
             Decision::Resolved(resolved) => resolved,
             Decision::Ask(ambiguous) => {
+                running.client.ready(soon).await;
                 let mut meanings = Vec::new();
                 for occurrence in ambiguous.occurrences() {
                     let position = document.position(occurrence.identifier.start, encoding);
@@ -64,14 +75,34 @@ impl Lsp {
         };
         let position = document.position(resolved.range.start, encoding);
         drop(used);
-        Ok(Asked { running, file, sent, resolved, position, deadline })
+        Ok(Asked { running, file, sent, resolved, position, deadline, soon, late })
     }
 }
 
 impl Asked {
-    /// Asks about the place. An empty answer of a server that still reads the project is asked for
-    /// again once it is ready.
-    pub(crate) async fn ask<R>(&self, mut params: Value) -> Result<(Value, Evidence), ToolError>
+    /// Asks about the place, as soon as the server knows the project or has had its time for that: what
+    /// a server says while it reads is cut short or wrong, be it not empty. An empty answer of one that
+    /// still reads is asked for again.
+    pub(crate) async fn ask<R>(&self, params: Value) -> Result<(Value, Evidence), ToolError>
+    where
+        R: Request<Params = Value, Result = Value>,
+    {
+        self.ask_by::<R>(params, self.soon).await
+    }
+
+    /// The same for answers that must be whole: the server gets more time to know the project.
+    pub(crate) async fn ask_ready<R>(&self, params: Value) -> Result<(Value, Evidence), ToolError>
+    where
+        R: Request<Params = Value, Result = Value>,
+    {
+        self.ask_by::<R>(params, self.late).await
+    }
+
+    async fn ask_by<R>(
+        &self,
+        mut params: Value,
+        ready_by: Instant,
+    ) -> Result<(Value, Evidence), ToolError>
     where
         R: Request<Params = Value, Result = Value>,
     {
@@ -84,24 +115,14 @@ impl Asked {
         for (key, value) in at.as_object().into_iter().flatten() {
             params[key] = value.clone();
         }
-        let mut ready = client.readiness();
+        let mut ready = client.ready(ready_by).await;
         let mut answer = client.ask::<R>(params.clone(), self.deadline).await;
         if ready != Readiness::Ready && answer.as_ref().is_ok_and(is_empty) {
-            ready = client.ready(self.deadline).await;
+            ready = client.ready(self.late).await;
             answer = client.ask::<R>(params, self.deadline).await;
         }
         let answer = answer.map_err(|error| self.failed(&error))?;
         Ok((answer, evidence(&ready)))
-    }
-
-    /// Waits until the server knows the project, and then asks: for answers that must be whole.
-    pub(crate) async fn ask_ready<R>(&self, params: Value) -> Result<(Value, Evidence), ToolError>
-    where
-        R: Request<Params = Value, Result = Value>,
-    {
-        let _used = self.running.hold();
-        self.running.client.ready(self.deadline).await;
-        self.ask::<R>(params).await
     }
 
     /// What a failed request comes to.

@@ -80,7 +80,7 @@ pub(crate) fn of_client() -> Value {
             "codeAction": {
                 "dynamicRegistration": true,
                 "isPreferredSupport": true,
-                "disabledSupport": true,
+                // With `disabledSupport` some list everything that they cannot do here.
                 "codeActionLiteralSupport": { "codeActionKind": { "valueSet": ACTION_KINDS } },
             },
             "rename": {

@@ -109,6 +109,40 @@ impl Client {
         }
     }
 
+    /// What the server says of a file at this moment, as it sends it: what it answers when it is asked,
+    /// and what it published.
+    pub(crate) async fn raw_diagnostics(
+        &self,
+        file: &WorkspacePath,
+        deadline: Instant,
+    ) -> Vec<Value> {
+        let asked = match self.offers("textDocument/diagnostic") {
+            Some(options) => self.pulled(file, &options, deadline).await.unwrap_or_default(),
+            None => Vec::new(),
+        };
+        let published = self.published(&self.path(file)).map(|published| published.diagnostics);
+        asked.into_iter().chain(published.unwrap_or_default()).collect()
+    }
+
+    /// What the server answers when it is asked for a file's diagnostics, or why it gives none.
+    async fn pulled(
+        &self,
+        file: &WorkspacePath,
+        options: &Value,
+        deadline: Instant,
+    ) -> Result<Vec<Value>, String> {
+        let mut params = json!({ "textDocument": { "uri": self.uri(file) } });
+        if let Some(identifier) = options["identifier"].as_str() {
+            params["identifier"] = json!(identifier);
+        }
+        let answer = self.ask::<DocumentDiagnostic>(params, deadline).await;
+        let mut answer = answer.map_err(|error| words(&error))?;
+        match answer["items"].take() {
+            Value::Array(items) => Ok(items),
+            _ => Err("the server gave no list of diagnostics".to_owned()),
+        }
+    }
+
     /// Diagnostics that were published for a file, whatever they are of.
     pub(crate) fn published(&self, path: &Path) -> Option<Published> {
         self.told.look().published(path).cloned()
@@ -146,18 +180,8 @@ impl Reading<'_> {
         }
     }
 
-    /// What the server answers when it is asked for a file's diagnostics.
     async fn asked(&self, options: &Value) -> Result<(Vec<Value>, usize), String> {
-        let mut params = json!({ "textDocument": { "uri": self.client.uri(self.file) } });
-        if let Some(identifier) = options["identifier"].as_str() {
-            params["identifier"] = json!(identifier);
-        }
-        let answer = self.client.ask::<DocumentDiagnostic>(params, self.deadline).await;
-        let mut answer = answer.map_err(|error| words(&error))?;
-        match answer["items"].take() {
-            Value::Array(items) => Ok((items, 0)),
-            _ => Err("the server gave no list of diagnostics".to_owned()),
-        }
+        Ok((self.client.pulled(self.file, options, self.deadline).await?, 0))
     }
 
     async fn versioned(&self, settle: Duration) -> Snapshot {
