@@ -77,7 +77,7 @@ impl Asked {
     {
         let client = &self.running.client;
         let _used = self.running.hold();
-        if client.offers(R::METHOD).is_none() {
+        if client.offered(R::METHOD, self.deadline).await.is_none() {
             return Err(self.unsupported(R::METHOD));
         }
         let at = client.at(&self.file, self.position);
@@ -86,6 +86,10 @@ impl Asked {
         }
         let mut ready = client.readiness();
         let mut answer = client.ask::<R>(params.clone(), self.deadline).await;
+        if ready == Readiness::Ready {
+            // It may have begun to read the project while it answered.
+            ready = client.readiness();
+        }
         if ready != Readiness::Ready && answer.as_ref().is_ok_and(is_empty) {
             ready = client.ready(self.deadline).await;
             answer = client.ask::<R>(params, self.deadline).await;
