@@ -3,7 +3,7 @@
 use agent_tool_core::{ErrorKind, ToolError};
 use serde_json::json;
 
-use crate::server::{CallError, Readiness, words};
+use crate::server::{CallError, NO_SUCH_METHOD, Readiness, is_out_of_date, words};
 
 pub(crate) fn of_workspace(error: agent_workspace::Error) -> ToolError {
     use agent_workspace::ErrorKind as Cause;
@@ -41,6 +41,16 @@ pub(crate) fn of_call(
             ErrorKind::Timeout,
             "timed_out",
             format!("{id}: {}; ask again, or reload it", words(error)),
+        ),
+        (CallError::Refused { code: NO_SUCH_METHOD, .. }, None, _) => (
+            ErrorKind::Unavailable,
+            "unsupported",
+            format!("{id} cannot answer that; ask something else of it"),
+        ),
+        (CallError::Refused { code, message }, None, _) if is_out_of_date(*code) => (
+            ErrorKind::Unavailable,
+            "not_ready",
+            format!("{id} says that its answer is out of date: {message} ({code}); ask again"),
         ),
         (CallError::Refused { .. }, None, _) => {
             (ErrorKind::Failed, "refused", format!("{id}: {}", words(error)))

@@ -24,5 +24,9 @@ pub use crate::{
     lsp::{
         ANSWER_WITHIN, CHECK_WITHIN, Lsp, LspBuilder, WRITE_WAITS, WRITE_WAITS_FOR_START, Waits,
     },
-    query::{CodeAction, CodeActions, Navigation, Symbol, Symbols},
+    query::{
+        CodeAction, CodeActions, MAX_ACTIONS, MAX_DOCUMENT_SYMBOLS, MAX_LOCATIONS,
+        MAX_WORKSPACE_SYMBOLS, Navigation, Symbol, Symbols,
+    },
+    supervisor::{IDLE_AFTER, RESTART_AFTER},
 };

@@ -16,7 +16,7 @@ use crate::{
     failures::of_workspace,
     ledger::Ledger,
     location::Status,
-    supervisor::{IDLE_AFTER, Running, Supervisor, reap_idle},
+    supervisor::{IDLE_AFTER, RESTART_AFTER, Running, Supervisor, reap_idle},
     table::{ServerTable, Trust},
     tools,
 };
@@ -69,6 +69,9 @@ pub struct Waits {
     pub check: Duration,
     /// An unused server: [`IDLE_AFTER`].
     pub idle: Duration,
+    /// After a server's first crash, before it is started again: [`RESTART_AFTER`]. Four times as long after the
+    /// second; after the third it is not.
+    pub restart: Duration,
 }
 
 /// Makes an [`Lsp`].
@@ -90,6 +93,7 @@ impl Default for Waits {
             write_and_start: WRITE_WAITS_FOR_START,
             check: CHECK_WITHIN,
             idle: IDLE_AFTER,
+            restart: RESTART_AFTER,
         }
     }
 }
@@ -127,17 +131,21 @@ impl Lsp {
         self.shared.supervisor.status().await
     }
 
-    /// Ends the servers of the root of a file, or all; the next call starts them anew, with what is
-    /// found then. Gives their ids.
+    /// Restarts the servers of the root of a file, or all that ran or failed, with what is found now: a
+    /// program that was installed meanwhile is found by the next call. Gives how those that were restarted
+    /// stand.
     ///
     /// # Errors
     /// Those of the path.
-    pub async fn reload(&self, file: Option<&str>) -> Result<Vec<String>, ToolError> {
+    pub async fn reload(&self, file: Option<&str>) -> Result<Status, ToolError> {
+        let deadline = self.answer_by();
         let file = file.map(|file| self.file(file)).transpose()?;
-        Ok(self.shared.supervisor.reload(file.as_ref()).await)
+        let servers = self.shared.supervisor.reload(file.as_ref(), deadline).await;
+        Ok(Status { servers })
     }
 
-    /// Ends all servers, politely first. Dropping the last handle kills them at once.
+    /// Ends all servers, politely first; none is started any more. Dropping the last handle kills them at
+    /// once.
     pub async fn close(&self) {
         self.shared.supervisor.close().await;
     }
@@ -210,6 +218,8 @@ impl Drop for Shared {
         if let Some(reaper) = reaper.take() {
             reaper.abort();
         }
+        // A start under way holds the supervisor.
+        self.supervisor.abandon();
     }
 }
 
@@ -240,7 +250,7 @@ impl LspBuilder {
     pub fn build(self) -> Lsp {
         let Self { workspace, edits, launcher, table, trust, waits } = self;
         let supervisor =
-            Supervisor::new(workspace.clone(), launcher.clone(), table, trust, waits.idle);
+            Supervisor::new(workspace.clone(), launcher.clone(), table, trust, &waits);
         let shared = Shared {
             workspace,
             edits,

@@ -9,7 +9,7 @@ mod navigate;
 mod symbols;
 
 pub use self::{
-    actions::{CodeAction, CodeActions},
-    navigate::Navigation,
-    symbols::{Symbol, Symbols},
+    actions::{CodeAction, CodeActions, MAX_ACTIONS},
+    navigate::{MAX_LOCATIONS, Navigation},
+    symbols::{MAX_DOCUMENT_SYMBOLS, MAX_WORKSPACE_SYMBOLS, Symbol, Symbols},
 };

@@ -10,8 +10,9 @@ mod settle;
 mod told;
 
 pub(crate) use self::{
-    client::{Client, Readiness, Start},
+    client::{Client, NO_SUCH_METHOD, Readiness, Start, is_out_of_date},
     connection::CallError,
     documents::Watched,
     settle::{Checks, Sent, Settled, Snapshot, words},
+    told::State,
 };

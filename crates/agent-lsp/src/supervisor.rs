@@ -7,20 +7,26 @@ mod slot;
 mod status;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use agent_process::{Finder, Found, Launcher, Missing, Wanted};
 use agent_workspace::{Workspace, WorkspacePath};
+use futures::future::join_all;
 
 pub(crate) use self::{
     error::NoServer,
-    slot::{Running, Slot},
+    slot::{Running, Slot, Standing},
 };
 use crate::{
+    Waits,
+    location::ServerStatus,
     roots,
     server::Checks,
     table::{Role, Server, ServerTable, Trust},
@@ -29,8 +35,14 @@ use crate::{
 /// How long a server may stay unused before it is ended.
 pub const IDLE_AFTER: Duration = Duration::from_secs(15 * 60);
 
-/// How often unused servers are looked for.
+/// How long nothing is started after the first crash of a server; four times as long after the second.
+pub const RESTART_AFTER: Duration = Duration::from_secs(1);
+
+/// How often unused servers are looked for, at the least.
 const IDLE_EVERY: Duration = Duration::from_secs(30);
+
+/// How often unused servers are looked for, at the most.
+const IDLE_LOOK: Duration = Duration::from_millis(10);
 
 /// What a server is known by.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,6 +60,8 @@ pub(crate) struct Supervisor {
     table: ServerTable,
     trust: Trust,
     idle_after: Duration,
+    restart_after: Duration,
+    closed: AtomicBool,
     slots: Mutex<BTreeMap<Key, Arc<Slot>>>,
 }
 
@@ -64,7 +78,7 @@ impl Supervisor {
         launcher: Launcher,
         table: ServerTable,
         trust: Trust,
-        idle_after: Duration,
+        waits: &Waits,
     ) -> Arc<Self> {
         Arc::new(Self {
             workspace,
@@ -72,7 +86,9 @@ impl Supervisor {
             launcher,
             table,
             trust,
-            idle_after,
+            idle_after: waits.idle,
+            restart_after: waits.restart,
+            closed: AtomicBool::new(false),
             slots: Mutex::default(),
         })
     }
@@ -149,23 +165,31 @@ impl Supervisor {
         file: &WorkspacePath,
         deadline: Instant,
     ) -> Result<(Vec<Arc<Running>>, Vec<NoServer>), NoServer> {
+        let (full, linters): (Vec<_>, Vec<_>) = self
+            .candidates(file)?
+            .into_iter()
+            .partition(|candidate| candidate.role == Role::Full);
+        let first = async {
+            let mut tried = Vec::new();
+            for candidate in full {
+                let found = self.running(&candidate.slot, deadline).await;
+                // One that exists stands for its language, be it that it does not run.
+                let last = found.as_ref().map_or_else(NoServer::exists, |_| true);
+                tried.push(found);
+                if last {
+                    break;
+                }
+            }
+            tried
+        };
+        let linters = join_all(linters.iter().map(|one| self.running(&one.slot, deadline)));
+        let (tried, linters) = tokio::join!(first, linters);
         let mut running = Vec::new();
         let mut failures = Vec::new();
-        let mut have_full = false;
-        for candidate in self.candidates(file)? {
-            if candidate.role == Role::Full && have_full {
-                continue;
-            }
-            match self.running(&candidate.slot, deadline).await {
-                Ok(found) => {
-                    have_full |= candidate.role == Role::Full;
-                    running.push(found);
-                }
-                Err(failure) => {
-                    // One that exists stands for its language, be it that it does not run.
-                    have_full |= candidate.role == Role::Full && failure.exists();
-                    failures.push(failure);
-                }
+        for result in tried.into_iter().chain(linters) {
+            match result {
+                Ok(found) => running.push(found),
+                Err(failure) => failures.push(failure),
             }
         }
         if running.is_empty() && failures.iter().all(|failure| !failure.exists()) {
@@ -219,41 +243,83 @@ impl Supervisor {
         slots.iter().filter_map(|slot| slot.live()).collect()
     }
 
-    /// Ends the servers of the root of a file, or all, forgets what was found, and lets the next
-    /// call start them anew. Gives the ids of those that were ended.
-    pub(crate) async fn reload(&self, file: Option<&WorkspacePath>) -> Vec<String> {
-        self.finder.forget();
-        let slots: Vec<_> = self.slots().values().cloned().collect();
-        let meant = slots.into_iter().filter(|slot| {
-            file.is_none_or(|file| {
-                let root = roots::find(&self.workspace, file, slot.row());
-                root.is_some_and(|root| root.real_path == slot.key().root)
-            })
-        });
-        let mut ended = Vec::new();
-        for slot in meant {
-            if slot.reset().await {
-                ended.push(slot.key().id.clone());
-            }
+    /// The server that a file had by its id, where it runs or is being started: a failed one is not
+    /// started for this.
+    pub(crate) async fn by_id(
+        self: &Arc<Self>,
+        file: &WorkspacePath,
+        id: &str,
+        deadline: Instant,
+    ) -> Result<Arc<Running>, NoServer> {
+        let candidates = self.candidates(file)?;
+        let slot = candidates.into_iter().find(|one| one.slot.key().id == id);
+        let slot = slot.ok_or_else(|| NoServer::failed(id, "it is gone".to_owned()))?.slot;
+        match slot.standing() {
+            Standing::Running(_) | Standing::Starting => self.running(&slot, deadline).await,
+            Standing::Idle => Err(NoServer::failed(id, "it was ended".to_owned())),
+            Standing::Ended { why, .. } => Err(NoServer::failed(id, why)),
         }
-        ended
     }
 
-    /// Ends all servers as the protocol has it, and kills what does not end.
+    /// Ends the servers of the root of a file, or all, forgets what was found, and starts anew what was
+    /// there, or what is found in its place. Gives how they stand then.
+    pub(crate) async fn reload(
+        self: &Arc<Self>,
+        file: Option<&WorkspacePath>,
+        deadline: Instant,
+    ) -> Vec<ServerStatus> {
+        self.finder.forget();
+        let roots: Option<BTreeSet<PathBuf>> = file.map(|file| {
+            let rows = self.table.for_path(file.rel());
+            let found = rows.filter_map(|(row, _)| roots::find(&self.workspace, file, row));
+            found.map(|root| root.real_path).collect()
+        });
+        let meant = |slot: &&Arc<Slot>| {
+            roots.as_ref().is_none_or(|roots| roots.contains(&slot.key().root))
+        };
+        let slots: Vec<_> = self.slots().values().filter(meant).cloned().collect();
+        let resets = slots.iter().map(|slot| async move {
+            let opened = slot.opened();
+            slot.reset().await.then_some((slot, opened))
+        });
+        let ended: Vec<_> = join_all(resets).await.into_iter().flatten().collect();
+        join_all(ended.iter().map(|(slot, opened)| async move {
+            // How they stand then says what came of it.
+            match opened {
+                Some(file) => drop(self.all(file, deadline).await),
+                None => drop(self.running(slot, deadline).await),
+            }
+        }))
+        .await;
+        let slots: Vec<_> = self.slots().values().filter(meant).cloned().collect();
+        let idle = |slot: &&Arc<Slot>| !matches!(slot.standing(), Standing::Idle);
+        slots.iter().filter(idle).map(|slot| self.standing(slot)).collect()
+    }
+
+    /// Ends all servers as the protocol has it, and kills what does not end. None is started any more.
     pub(crate) async fn close(&self) {
-        let slots: Vec<_> = std::mem::take(&mut *self.slots()).into_values().collect();
-        let ends: Vec<_> =
-            slots.into_iter().map(|slot| tokio::spawn(async move { slot.reset().await })).collect();
-        for end in ends {
-            let _ = end.await;
-        }
+        self.closed.store(true, Ordering::Release);
+        let slots: Vec<_> = self.slots().values().cloned().collect();
+        join_all(slots.iter().map(|slot| slot.reset())).await;
+    }
+
+    /// Kills all servers. None is started any more.
+    pub(crate) fn abandon(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.slots().values().for_each(|slot| slot.abandon());
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
     }
 
     fn slot(&self, row: &Server, root: roots::ServerRoot) -> Arc<Slot> {
         let key = Key { id: row.id.clone(), root: root.real_path.clone() };
         let mut slots = self.slots();
         Arc::clone(
-            slots.entry(key.clone()).or_insert_with(|| Arc::new(Slot::new(key, row.clone(), root))),
+            slots.entry(key.clone()).or_insert_with(|| {
+                Arc::new(Slot::new(key, row.clone(), root, self.restart_after))
+            }),
         )
     }
 
@@ -265,13 +331,13 @@ impl Supervisor {
 /// Ends servers that nobody has used for long, for as long as the supervisor lives.
 pub(crate) async fn reap_idle(supervisor: Weak<Supervisor>) {
     loop {
-        tokio::time::sleep(IDLE_EVERY).await;
+        let Some(every) = supervisor.upgrade().map(|one| one.idle_after / 4) else { return };
+        tokio::time::sleep(every.clamp(IDLE_LOOK, IDLE_EVERY)).await;
         let Some(supervisor) = supervisor.upgrade() else { return };
         let slots: Vec<_> = supervisor.slots().values().cloned().collect();
-        for slot in slots {
-            if slot.live().is_some_and(|running| running.is_idle(supervisor.idle_after)) {
-                slot.reset().await;
-            }
-        }
+        let after = supervisor.idle_after;
+        // The end of one takes a while, and keeps nothing alive that the run has dropped.
+        drop(supervisor);
+        join_all(slots.iter().map(|slot| slot.reset_if_idle(after))).await;
     }
 }

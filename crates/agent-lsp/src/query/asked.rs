@@ -108,7 +108,7 @@ impl Asked {
     {
         let client = &self.running.client;
         let _used = self.running.hold();
-        if client.offers(R::METHOD).is_none() {
+        if client.offered(R::METHOD, self.deadline).await.is_none() {
             return Err(self.unsupported(R::METHOD));
         }
         let at = client.at(&self.file, self.position);
@@ -117,6 +117,10 @@ impl Asked {
         }
         let mut ready = client.ready(ready_by).await;
         let mut answer = client.ask::<R>(params.clone(), self.deadline).await;
+        if ready == Readiness::Ready {
+            // It may have begun to read the project while it answered.
+            ready = client.readiness();
+        }
         if ready != Readiness::Ready && answer.as_ref().is_ok_and(is_empty) {
             ready = client.ready(self.late).await;
             answer = client.ask::<R>(params, self.deadline).await;

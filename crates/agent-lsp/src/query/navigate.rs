@@ -226,8 +226,8 @@ impl Evidence {
                 "\nthe server still reads the project, so there may be more: ask again later"
             }
             Self::Partial => "\nthe server cannot read the whole project, so there may be more",
-            Self::TimedOut => "\nthe server did not answer in time, so nothing is known",
-            Self::Crashed => "\nthe server ended, so nothing is known",
+            Self::TimedOut => "\na server did not answer in time, so there may be more",
+            Self::Crashed => "\na server ended before it answered, so there may be more",
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     failures::{of_call, of_workspace},
     location::Evidence,
     server::{
-        Readiness,
+        CallError, Readiness,
         requests::{DocumentSymbol, WorkspaceSymbol},
     },
     supervisor::Running,
@@ -151,7 +151,11 @@ impl Lsp {
                     found.extend(listed.symbols);
                 }
                 Err(error) => {
-                    worst = Evidence::Partial;
+                    worst = match &error {
+                        CallError::TimedOut { .. } => Evidence::TimedOut,
+                        CallError::Stopped => Evidence::Crashed,
+                        CallError::Refused { .. } => Evidence::Partial,
+                    };
                     failure = Some(failed(running, &error));
                 }
             }
@@ -233,7 +237,7 @@ fn listed(
     Symbols { symbols, total: all.len(), more, evidence }
 }
 
-fn failed(running: &Running, error: &crate::server::CallError) -> ToolError {
+fn failed(running: &Running, error: &CallError) -> ToolError {
     let readiness = running.client.readiness();
     of_call(&running.id, error, running.end_in_words().as_deref(), &readiness)
 }

@@ -7,7 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agent_workspace::{Workspace, WorkspacePath};
+use agent_process::ExitWatch;
+use agent_workspace::{MAX_SEARCH_BYTES, Workspace, WorkspacePath};
 use async_lsp::lsp_types::{Position, PositionEncodingKind, Url, request::Request};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -41,6 +42,15 @@ const OUT_OF_DATE: [i64; 3] = [-32801, -32800, -32802];
 /// The error of a method that a server does not have.
 pub(crate) const NO_SUCH_METHOD: i64 = -32601;
 
+/// How long after its initialization a server may register what it can do.
+const REGISTRATION: Duration = Duration::from_millis(1_000);
+
+/// How long the end of the process is waited for once its output has ended.
+const EXIT: Duration = Duration::from_millis(1_500);
+
+/// How often a server that is at work is looked at without a word from it.
+const LOOK: Duration = Duration::from_millis(100);
+
 /// How long a server may take to say that it has begun to index, once a file is open.
 const GRACE: Duration = Duration::from_millis(200);
 
@@ -53,6 +63,8 @@ pub(crate) struct Start {
     pub settings: Value,
     /// The server's row.
     pub row: Server,
+    /// Waits for the end of its process.
+    pub exit: ExitWatch,
 }
 
 /// A server that was initialized.
@@ -67,8 +79,12 @@ pub(crate) struct Client {
     documents: Mutex<Documents>,
     /// What the server had told when it was told of the last save of a file.
     saves: Mutex<HashMap<WorkspacePath, u64>>,
+    /// When it was initialized: what it registers, it registers soon after.
+    initialized: Instant,
     /// When the first file was opened, from which on indexing may begin.
     opened: Mutex<Option<Instant>>,
+    /// When it was sent something last, and what it had told before.
+    last_sent: Mutex<(Instant, u64)>,
 }
 
 /// Whether a server knows the project.
@@ -80,6 +96,11 @@ pub(crate) enum Readiness {
     Busy(String),
     /// It says that it cannot: why.
     Unhealthy(String),
+}
+
+/// Whether an error's code says that the answer was out of date.
+pub(crate) fn is_out_of_date(code: i64) -> bool {
+    OUT_OF_DATE.contains(&code)
 }
 
 impl Client {
@@ -132,7 +153,9 @@ impl Client {
             encoding,
             documents: Mutex::new(Documents::new(start.workspace.clone(), saves)),
             saves: Mutex::default(),
+            initialized: Instant::now(),
             opened: Mutex::default(),
+            last_sent: Mutex::new((Instant::now(), 0)),
             start,
         })
     }
@@ -152,9 +175,9 @@ impl Client {
         self.documents().count()
     }
 
-    /// The files that are open in it.
+    /// The files that are open in it, the one that was asked for last first.
     pub(crate) fn open_files(&self) -> Vec<WorkspacePath> {
-        self.documents().paths().cloned().collect()
+        self.documents().paths()
     }
 
     /// The options of a method, where the server has it, by its capabilities or by what it
@@ -167,12 +190,30 @@ impl Client {
         }
     }
 
-    /// The same, waiting until `deadline` for it to be registered.
+    /// The same, waiting until `deadline` where the server may still register it.
     pub(crate) async fn offered(&self, method: &str, deadline: Instant) -> Option<Value> {
         match self.offers(method) {
             Some(options) => Some(options),
-            None => self.told.until(deadline, |state| state.registered(method).cloned()).await,
+            None => {
+                let registered = |state: &State| state.registered(method).cloned();
+                self.told.until((self.initialized + REGISTRATION).min(deadline), registered).await
+            }
         }
+    }
+
+    /// Waits until nothing can be asked of it any more.
+    pub(crate) fn ended(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.connection.ended()
+    }
+
+    /// Fails what is asked of it and whatever will be.
+    pub(crate) fn give_up(&self) {
+        self.connection.give_up();
+    }
+
+    /// When it was sent something last, and what it had told before.
+    pub(crate) fn last_sent(&self) -> (Instant, u64) {
+        *self.last_sent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A capability by its path, as `/workspace/fileOperations/willRename`.
@@ -211,17 +252,19 @@ impl Client {
     /// Those of reading this file.
     pub(crate) fn sync(&self, file: &WorkspacePath) -> agent_workspace::Result<Synced> {
         let mut documents = self.documents();
-        documents.sync_open(|file| self.language(file));
-        let known = documents.known(file).is_some();
+        documents.sync_open(|file| self.language_of(file));
         let synced = documents.sync(file, &self.language(file));
         self.send(documents.take_notes());
-        if synced.is_ok() && !known {
-            self.opened
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .get_or_insert_with(Instant::now);
-        }
         synced
+    }
+
+    /// Brings the server up to the disk in what it has open, and gives the version that it then has of
+    /// a file.
+    pub(crate) fn version_now(&self, file: &WorkspacePath) -> Option<i32> {
+        let mut documents = self.documents();
+        documents.sync_open(|file| self.language_of(file));
+        self.send(documents.take_notes());
+        documents.known(file).map(|known| known.version)
     }
 
     /// Opens a file as it was before a write, so that what the write breaks can be told from what
@@ -244,6 +287,21 @@ impl Client {
             self.send(documents.take_notes());
         }
         saves.get(file).copied().unwrap_or(mark)
+    }
+
+    /// A file as the server has it: as it was sent, else as it is on the disk.
+    pub(crate) fn as_known(&self, file: &WorkspacePath) -> Option<Synced> {
+        if let Some(known) = self.documents().known(file) {
+            return Some(known);
+        }
+        let content = self.start.workspace.read_up_to(file, MAX_SEARCH_BYTES).ok()?;
+        let document = Arc::new(Document::decode(&content.bytes));
+        Some(Synced { document, version: 0, mark: 0, sent: false })
+    }
+
+    /// The version that it has of a file.
+    pub(crate) fn version_of(&self, file: &WorkspacePath) -> Option<i32> {
+        self.documents().known(file).map(|known| known.version)
     }
 
     /// Whether a file is open in it.
@@ -269,10 +327,15 @@ impl Client {
         loop {
             match self.connection.request::<R>(params.clone(), deadline).await {
                 Err(CallError::Refused { code, .. })
-                    if OUT_OF_DATE.contains(&code) && tries < RETRIES =>
+                    if is_out_of_date(code) && tries < RETRIES =>
                 {
                     tries += 1;
                     tokio::time::sleep(RETRY_PAUSE).await;
+                }
+                Err(CallError::Stopped) => {
+                    // How it ended is told with the failure.
+                    let _ = tokio::time::timeout(EXIT, self.start.exit.clone().wait()).await;
+                    return Err(CallError::Stopped);
                 }
                 answer => return answer,
             }
@@ -292,7 +355,7 @@ impl Client {
                 readiness => Some(readiness),
             };
             // Without a word from the server, its grace is over by itself.
-            let again = (Instant::now() + self.grace()).min(deadline);
+            let again = (Instant::now() + LOOK).min(deadline);
             if let Some(readiness) = self.told.until(again, ready).await {
                 return readiness;
             }
@@ -371,24 +434,43 @@ impl Client {
 
     /// The language id of a file.
     pub(crate) fn language(&self, file: &WorkspacePath) -> String {
-        self.start.row.language_of(file.rel()).unwrap_or("plaintext").to_owned()
+        self.language_of(file).unwrap_or_else(|| "plaintext".to_owned())
     }
 
+    fn language_of(&self, file: &WorkspacePath) -> Option<String> {
+        self.start.row.language_of(file.rel()).map(str::to_owned)
+    }
+
+    /// The documents, with what the server has told so far as the mark of what is sent next.
     fn documents(&self) -> MutexGuard<'_, Documents> {
-        self.documents.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
+        documents.mark(self.told.look().sequence());
+        documents
     }
 
     /// Sends notifications in order. A server that is gone is noticed by the next request.
     fn send(&self, notes: Vec<Note>) {
+        if !notes.is_empty() {
+            let sequence = self.told.look().sequence();
+            *self.last_sent.lock().unwrap_or_else(PoisonError::into_inner) =
+                (Instant::now(), sequence);
+        }
         for note in notes {
+
             let _ = match note {
-                Note::Open(params) => self.connection.notify::<DidOpen>(params),
+                Note::Open(params, file) => {
+                    let path = self.path(&file);
+                    self.told.change(|state| state.opened(&path));
+                    let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+                    opened.get_or_insert_with(Instant::now);
+                    self.connection.notify::<DidOpen>(params)
+                }
                 Note::Change(params) => self.connection.notify::<DidChange>(params),
                 Note::Save(params) => self.connection.notify::<DidSave>(params),
                 Note::Watched(params) => self.connection.notify::<DidChangeWatchedFiles>(params),
                 Note::Close(params, file) => {
                     let path = self.path(&file);
-                    self.told.change(|state| state.forget(&path));
+                    self.told.change(|state| state.closed(path));
                     self.connection.notify::<DidClose>(params)
                 }
             };

@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agent_process::frame::{Frame, FrameReader, FrameWriter, JsonFrame, encode};
+use agent_process::frame::{Frame, FrameReader, FrameWriter, JsonFrame, Odd, encode};
 use async_lsp::{
     Error, MainLoop, ServerSocket,
     lsp_types::{notification::Notification, request::Request},
@@ -23,6 +23,7 @@ use memchr::memmem;
 use serde_json::{Map, Value, json};
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt, DuplexStream, duplex},
+    sync::watch,
     task::JoinSet,
     time::timeout_at,
 };
@@ -65,6 +66,7 @@ pub(crate) struct Connection {
     socket: ServerSocket,
     calls: Arc<Calls>,
     writer: FrameWriter,
+    ended: Arc<watch::Sender<bool>>,
     _tasks: JoinSet<()>,
 }
 
@@ -84,14 +86,31 @@ impl Connection {
         let mut tasks = JoinSet::new();
         tasks.spawn(pump_in(FrameReader::new(output), to_loop, Arc::clone(&calls), told));
         tasks.spawn(pump_out(from_loop, writer.clone(), Arc::clone(&calls)));
+        let ended = Arc::new(watch::Sender::new(false));
+        let tells = Arc::clone(&ended);
         let socket_of_loop = socket.clone();
         tasks.spawn(async move {
             // The loop panics where it is polled once more after its last socket is gone.
             let _kept = socket_of_loop;
-            // It ends with the server's output; whoever waits for an answer is told so by it.
+            // It ends with the server's output, or when the server is too far behind to go on.
             let _ = main_loop.run_buffered(loop_in.compat(), loop_out.compat_write()).await;
+            tells.send_replace(true);
         });
-        Self { socket, calls, writer, _tasks: tasks }
+        Self { socket, calls, writer, ended, _tasks: tasks }
+    }
+
+    /// Waits until nothing can be asked any more.
+    pub(crate) fn ended(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut ended = self.ended.subscribe();
+        async move {
+            let _ = ended.wait_for(|ended| *ended).await;
+        }
+    }
+
+    /// Fails the calls under way and all that follow: the server is gone, be it that somebody else holds
+    /// its output open.
+    pub(crate) fn give_up(&self) {
+        self.ended.send_replace(true);
     }
 
     /// Asks, and waits until `deadline`. A future that is dropped cancels its request.
@@ -105,7 +124,15 @@ impl Connection {
     {
         let call = Call { calls: &self.calls, writer: &self.writer, token: self.calls.begin() };
         let marked = json!({ TOKEN: call.token, PARAMS: params });
-        match timeout_at(deadline.into(), self.socket.request::<R>(marked)).await {
+        let answered = async {
+            tokio::select! {
+                // What was answered before the end counts.
+                biased;
+                answer = self.socket.request::<R>(marked) => answer,
+                () = self.ended() => Err(Error::ServiceStopped),
+            }
+        };
+        match timeout_at(deadline.into(), answered).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(Error::Response(error))) => {
                 let (code, message) = (i64::from(error.code.0), error.message);
@@ -241,7 +268,9 @@ impl Calls {
             }
             return Some(Value::Object(formed));
         }
-        let id = id.as_i64().filter(|id| self.answered(*id))?;
+        // Some servers send a number back as a text.
+        let number = id.as_i64().or_else(|| id.as_str()?.parse().ok());
+        let id = number.filter(|id| self.answered(*id))?;
         formed.insert("id".to_owned(), json!(id));
         match message.remove("error").filter(|error| !error.is_null()) {
             Some(error) => formed.insert("error".to_owned(), error_of(&error)),
@@ -250,6 +279,19 @@ impl Calls {
             }
         };
         Some(Value::Object(formed))
+    }
+
+    /// What an answer that was too large to be read comes to for its call.
+    fn refusal_of(&self, odd: &Odd) -> Option<Value> {
+        let Odd::TooLarge { bytes, start } = odd else { return None };
+        // A request of the server has an id too, and its method stands at the start as well.
+        let (_, after) = start.split_once("\"id\"").filter(|_| !start.contains("\"method\""))?;
+        let digits = after.trim_start_matches([':', ' ']);
+        let digits = &digits[..digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len())];
+        let id = digits.parse().ok().filter(|id| self.answered(*id))?;
+        let message = format!("its answer of {bytes} bytes is over the cap; ask for less");
+        let error = json!({ "code": async_lsp::ErrorCode::REQUEST_FAILED.0, "message": message });
+        Some(json!({ "jsonrpc": "2.0", "id": id, "error": error }))
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
@@ -295,10 +337,18 @@ async fn pump_in(
                 }
                 None => told.change(|state| state.nonsense += 1),
             },
-            Ok(Some(JsonFrame::Odd(odd))) => told.change(|state| {
-                state.nonsense += 1;
-                state.message(&odd.to_string());
-            }),
+            Ok(Some(JsonFrame::Odd(odd))) => {
+                told.change(|state| {
+                    state.nonsense += 1;
+                    state.message(&odd.to_string());
+                });
+                if let Some(refusal) = calls.refusal_of(&odd) {
+                    let frame = encode(refusal.to_string().as_bytes());
+                    if to_loop.write_all(&frame).await.is_err() {
+                        return;
+                    }
+                }
+            }
             Ok(Some(_)) => {}
             Ok(None) | Err(_) => return,
         }

@@ -1,9 +1,15 @@
 //! What a server has been sent of the files: opened, changed, saved, closed, and in which version.
 //!
 //! A server reads a document from its client and everything else from the disk, so both are kept up:
-//! every file that was opened is looked at again before each request, whoever changed it.
+//! every file that was opened is looked at again before each request, whoever changed it, and so are
+//! the names in their folders, since a shell makes and deletes files that nobody else announces.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    ffi::OsString,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use agent_workspace::{ErrorKind, FileIdentity, MAX_SEARCH_BYTES, Workspace, WorkspacePath};
 use async_lsp::lsp_types::Url;
@@ -14,11 +20,14 @@ use crate::{position::Document, uri};
 /// How many documents stay open in one server. Those that were not asked for longest are closed.
 pub(crate) const MAX_OPEN: usize = 100;
 
+/// A file that changed less long ago may change again without another time stamp: it is read again.
+const CLOCK_TICK: Duration = Duration::from_millis(20);
+
 /// A notification to send, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Note {
     /// `textDocument/didOpen`
-    Open(Value),
+    Open(Value, WorkspacePath),
     /// `textDocument/didChange`
     Change(Value),
     /// `textDocument/didSave`
@@ -42,16 +51,19 @@ pub(crate) enum Watched {
 pub(crate) struct Synced {
     pub document: Arc<Document>,
     pub version: i32,
+    /// What the server had told before it was sent this version: what counts for it was told later.
+    pub mark: u64,
     /// Whether the server got another text than it had.
     pub sent: bool,
 }
 
 #[derive(Debug)]
 struct Open {
-    /// Of the file that the text was read from; none where the text is another than the disk's.
+    /// Of the file that the text was read from; none where the text may be another than the disk's.
     identity: Option<FileIdentity>,
     document: Arc<Document>,
     version: i32,
+    mark: u64,
     used: u64,
     /// Whether the server was told that the text is on the disk.
     saved: bool,
@@ -71,14 +83,37 @@ pub(crate) enum Saves {
 pub(crate) struct Documents {
     workspace: Workspace,
     open: HashMap<WorkspacePath, Open>,
+    /// The files of the server's languages in the folders of what was opened.
+    folders: HashMap<WorkspacePath, Folder>,
     notes: Vec<Note>,
     saves: Saves,
     clock: u64,
+    /// What the server had told before it was sent what is being sent.
+    mark: u64,
+}
+
+#[derive(Debug)]
+struct Folder {
+    identity: Option<FileIdentity>,
+    names: BTreeSet<OsString>,
 }
 
 impl Documents {
     pub(crate) fn new(workspace: Workspace, saves: Saves) -> Self {
-        Self { workspace, open: HashMap::new(), notes: Vec::new(), saves, clock: 0 }
+        Self {
+            workspace,
+            open: HashMap::new(),
+            folders: HashMap::new(),
+            notes: Vec::new(),
+            saves,
+            clock: 0,
+            mark: 0,
+        }
+    }
+
+    /// What is sent from now on is sent after the server had told so much.
+    pub(crate) fn mark(&mut self, told: u64) {
+        self.mark = told;
     }
 
     /// How many are open.
@@ -86,15 +121,16 @@ impl Documents {
         self.open.len()
     }
 
-    /// Those that are open.
-    pub(crate) fn paths(&self) -> impl Iterator<Item = &WorkspacePath> {
-        self.open.keys()
+    /// Those that are open, the one that was asked for last first.
+    pub(crate) fn paths(&self) -> Vec<WorkspacePath> {
+        let mut files: Vec<_> = self.open.iter().map(|(file, open)| (open.used, file)).collect();
+        files.sort_by_key(|(used, _)| std::cmp::Reverse(*used));
+        files.into_iter().map(|(_, file)| file.clone()).collect()
     }
 
     /// The text and the version that the server has of a file, where it has one.
     pub(crate) fn known(&self, file: &WorkspacePath) -> Option<Synced> {
-        let open = self.open.get(file)?;
-        Some(Synced { document: Arc::clone(&open.document), version: open.version, sent: false })
+        Some(self.open.get(file)?.synced(false))
     }
 
     /// The notifications to send, in order; they are given out once.
@@ -123,8 +159,7 @@ impl Documents {
         if let Some(open) = self.open.get_mut(file) {
             open.used = clock;
             if open.identity == Some(identity) {
-                let document = Arc::clone(&open.document);
-                return Ok(Synced { document, version: open.version, sent: false });
+                return Ok(open.synced(false));
             }
         }
         let content = self.workspace.read_up_to(file, MAX_SEARCH_BYTES)?;
@@ -132,13 +167,14 @@ impl Documents {
         let uri = self.uri(file);
         let synced = match self.open.get_mut(file) {
             Some(open) if open.document.text() == document.text() => {
-                open.identity = Some(content.identity);
-                Synced { document: Arc::clone(&open.document), version: open.version, sent: false }
+                open.identity = settled(content.identity);
+                open.synced(false)
             }
             Some(open) => {
-                open.identity = Some(content.identity);
+                open.identity = settled(content.identity);
                 open.document = Arc::clone(&document);
                 open.version += 1;
+                open.mark = self.mark;
                 let version = open.version;
                 self.notes.push(Note::Watched(watched(&uri, Watched::Changed)));
                 self.notes.push(Note::Change(json!({
@@ -149,10 +185,10 @@ impl Documents {
                 if open.saved {
                     self.notes.push(saved(&uri));
                 }
-                Synced { document, version, sent: true }
+                open.synced(true)
             }
             None => {
-                let opened = self.open_with(file, language, document, Some(content.identity));
+                let opened = self.open_with(file, language, document, settled(content.identity));
                 self.close_beyond(MAX_OPEN);
                 opened
             }
@@ -190,14 +226,14 @@ impl Documents {
     /// which had changed.
     pub(crate) fn sync_open(
         &mut self,
-        language: impl Fn(&WorkspacePath) -> String,
+        language: impl Fn(&WorkspacePath) -> Option<String>,
     ) -> Vec<WorkspacePath> {
         let files: Vec<_> = self.open.keys().cloned().collect();
         let clock = self.clock;
         let mut changed = Vec::new();
         for file in files {
             let used = self.open.get(&file).map(|open| open.used);
-            let synced = self.sync(&file, &language(&file));
+            let synced = self.sync(&file, &language(&file).unwrap_or_default());
             if let (Some(open), Some(used)) = (self.open.get_mut(&file), used) {
                 open.used = used;
             }
@@ -206,12 +242,14 @@ impl Documents {
             }
         }
         self.clock = clock;
+        self.look_into_folders(&|file| language(file).is_some());
         changed
     }
 
     /// Says what became of a file that this run wrote, opened or not.
     pub(crate) fn tell(&mut self, file: &WorkspacePath, watched_as: Watched) {
         let uri = self.uri(file);
+        self.note_in_folder(file, watched_as);
         self.notes.push(Note::Watched(watched(&uri, watched_as)));
         if watched_as == Watched::Deleted {
             self.close(file);
@@ -224,14 +262,6 @@ impl Documents {
             let uri = self.uri(file);
             self.notes.push(Note::Close(json!({ "textDocument": { "uri": uri } }), file.clone()));
         }
-    }
-
-    /// Forgets what was sent, since the server is a new one, and says what was open.
-    pub(crate) fn restart(&mut self) -> Vec<WorkspacePath> {
-        self.notes.clear();
-        let mut files: Vec<_> = self.open.drain().map(|(file, open)| (open.used, file)).collect();
-        files.sort_by_key(|(used, _)| *used);
-        files.into_iter().map(|(_, file)| file).collect()
     }
 
     fn gone(&mut self, file: &WorkspacePath, why: ErrorKind) {
@@ -248,15 +278,54 @@ impl Documents {
         identity: Option<FileIdentity>,
     ) -> Synced {
         self.clock += 1;
-        self.notes.push(Note::Open(json!({
+        let params = json!({
             "textDocument": {
                 "uri": self.uri(file), "languageId": language, "version": 1, "text": document.text(),
             },
-        })));
+        });
+        self.notes.push(Note::Open(params, file.clone()));
         let (used, saved) = (self.clock, self.saves == Saves::AtOnce);
-        let open = Open { identity, document: Arc::clone(&document), version: 1, used, saved };
+        let open = Open { identity, document, version: 1, mark: self.mark, used, saved };
+        let synced = open.synced(true);
         self.open.insert(file.clone(), open);
-        Synced { document, version: 1, sent: true }
+        synced
+    }
+
+    /// Announces files that came and went in the folders of what is open, but for those that are in
+    /// `told` already. A folder that is new here is only looked at.
+    fn look_into_folders(&mut self, takes: &impl Fn(&WorkspacePath) -> bool) {
+        let folders: HashSet<_> = self.open.keys().filter_map(WorkspacePath::parent).collect();
+        self.folders.retain(|folder, _| folders.contains(folder));
+        for folder in folders {
+            let Ok(identity) = self.workspace.identity(&folder) else { continue };
+            if self.folders.get(&folder).is_some_and(|known| known.identity == Some(identity)) {
+                continue;
+            }
+            let names = self.workspace.names(&folder).unwrap_or_default();
+            let takes = |name: &OsString| folder.join(name).is_some_and(|file| takes(&file));
+            let names: BTreeSet<_> = names.into_iter().filter(takes).collect();
+            let looked_at = Folder { identity: settled(identity), names };
+            let known = self.folders.insert(folder.clone(), looked_at);
+            let (Some(known), Some(now)) = (known, self.folders.get(&folder)) else { continue };
+            let came = now.names.difference(&known.names).map(|name| (name, Watched::Created));
+            let went = known.names.difference(&now.names).map(|name| (name, Watched::Deleted));
+            let changes: Vec<_> = came
+                .chain(went)
+                .filter_map(|(name, watched)| Some((folder.join(name)?, watched)))
+                .collect();
+            changes.into_iter().for_each(|(file, watched)| self.tell(&file, watched));
+        }
+    }
+
+    /// Takes note of what became of a file that is told otherwise, so that it is not told twice.
+    fn note_in_folder(&mut self, file: &WorkspacePath, watched: Watched) {
+        let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else { return };
+        if let Some(folder) = self.folders.get_mut(&folder) {
+            match watched {
+                Watched::Created | Watched::Changed => folder.names.insert(name.to_owned()),
+                Watched::Deleted => folder.names.remove(name),
+            };
+        }
     }
 
     fn close_beyond(&mut self, most: usize) {
@@ -270,6 +339,23 @@ impl Documents {
     fn uri(&self, file: &WorkspacePath) -> Url {
         uri::of_path(&self.workspace.absolute(file))
     }
+}
+
+impl Open {
+    fn synced(&self, sent: bool) -> Synced {
+        let document = Arc::clone(&self.document);
+        Synced { document, version: self.version, mark: self.mark, sent }
+    }
+}
+
+/// The identity by which a later change is seen; none where the next change may have the same.
+fn settled(identity: FileIdentity) -> Option<FileIdentity> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let changed = identity.changed_ns.max(identity.modified_ns);
+    let age = i128::try_from(now.as_nanos()).unwrap_or(i128::MAX) - changed;
+    let tick = i128::try_from(CLOCK_TICK.as_nanos()).unwrap_or_default();
+    // A clock that went backwards tells nothing.
+    (age > tick).then_some(identity)
 }
 
 fn saved(uri: &Url) -> Note {

@@ -22,11 +22,11 @@ use super::{
 };
 use crate::{diagnostic::Diagnostic, position::Document, table::Wait};
 
-/// How long a server may take to register that it can be asked, after it was initialized.
-const REGISTRATION: Duration = Duration::from_millis(1_000);
-
 /// How long to wait for further publishes of a server that was expected to answer and does not.
 const PUSHED_SETTLE: Duration = Duration::from_millis(150);
+
+/// How long after a change of one file a server may take to publish for another.
+const BESIDE_SETTLE: Duration = Duration::from_millis(150);
 
 /// tsserver's commands that answer when they are done, and the command that carries them.
 const TSSERVER: &str = "typescript.tsserverRequest";
@@ -38,6 +38,8 @@ pub(crate) enum Checks {
     Run,
     /// The checkout is not trusted, and a check runs its code.
     Untrusted,
+    /// What the last one found: the disk is another by now.
+    Past,
 }
 
 /// A file's diagnostics, and whether they are those of its present text.
@@ -65,19 +67,16 @@ pub(crate) enum Settled {
     No(String),
 }
 
-/// Where a file stood when it was sent: what was told later counts.
+/// A file as it was sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub synced: Synced,
-    /// What the server had told before it was sent.
-    pub mark: u64,
 }
 
 impl Client {
-    /// Sends a file as it is on the disk, and remembers what had been told before.
+    /// Sends a file as it is on the disk.
     pub(crate) fn send_file(&self, file: &WorkspacePath) -> agent_workspace::Result<Sent> {
-        let mark = self.told.look().sequence();
-        Ok(Sent { synced: self.sync(file)?, mark })
+        Ok(Sent { synced: self.sync(file)? })
     }
 
     /// Waits until the diagnostics of a file are those of what was sent, or until `deadline`.
@@ -94,19 +93,56 @@ impl Client {
             let list = read.published().map_or_else(Vec::new, |found| found.diagnostics);
             return read.snapshot(&list, 0, Settled::No(format!("not ready: {why}")));
         }
-        match self.wait() {
+        let snapshot = match self.wait() {
             Wait::Pull {} => read.pull().await,
             Wait::PushVersioned { settle_ms } => read.versioned(millis(*settle_ms)).await,
-            Wait::PushUnversioned { settle_ms, .. } => read.unversioned(millis(*settle_ms)).await,
+            Wait::PushUnversioned { settle_ms, budget_ms } => {
+                read.unversioned(millis(*settle_ms), millis(*budget_ms)).await
+            }
             Wait::CompilerOnSave { progress, begin_ms, settle_ms } => {
                 let check = Check { progress, begin: millis(*begin_ms), tail: millis(*settle_ms) };
                 read.on_save(checks, &check).await
             }
             Wait::TsserverSync { settle_ms } => match read.tsserver().await {
                 Some(snapshot) => snapshot,
-                None => read.unversioned(millis(*settle_ms)).await,
+                None => read.unversioned(millis(*settle_ms), Duration::MAX).await,
             },
+        };
+        if self.version_of(file) == Some(sent.synced.version) {
+            return snapshot;
         }
+        read.snapshot(&[], 0, Settled::No("the file was changed meanwhile".to_owned()))
+    }
+
+    /// The diagnostics of a file that was not changed, at a time when those of the changed ones are final:
+    /// asked for where the server can be asked, else what it published last.
+    pub(crate) async fn settled_beside(
+        self: &Arc<Self>,
+        file: &WorkspacePath,
+        shown: &str,
+        sent: &Sent,
+        deadline: Instant,
+    ) -> Snapshot {
+        let read = Reading { client: self, path: self.path(file), file, shown, sent, deadline };
+        let asked = match self.wait() {
+            Wait::Pull {} => match self.offers("textDocument/diagnostic") {
+                Some(options) => Some(read.answered(&options).await),
+                None => None,
+            },
+            Wait::TsserverSync { .. } => read.tsserver().await,
+            _ => None,
+        };
+        match (asked, read.published()) {
+            (Some(asked), _) => asked,
+            (None, Some(published)) => read.of(&published, Settled::Yes("it published last")),
+            (None, None) => read.unpublished(),
+        }
+    }
+
+    /// Whether a file's diagnostics come by being asked for, so that those of files beside a changed one
+    /// are asked for too.
+    pub(crate) fn is_asked(&self) -> bool {
+        matches!(self.wait(), Wait::Pull {} | Wait::TsserverSync { .. })
     }
 
     /// What the server says of a file at this moment, as it sends it: what it answers when it is asked,
@@ -170,11 +206,14 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     async fn pull(&self) -> Snapshot {
-        let soon = (Instant::now() + REGISTRATION).min(self.deadline);
-        let Some(options) = self.client.offered("textDocument/diagnostic", soon).await else {
-            return self.versioned(PUSHED_SETTLE).await;
-        };
-        match self.asked(&options).await {
+        match self.client.offered("textDocument/diagnostic", self.deadline).await {
+            Some(options) => self.answered(&options).await,
+            None => self.versioned(PUSHED_SETTLE).await,
+        }
+    }
+
+    async fn answered(&self, options: &Value) -> Snapshot {
+        match self.asked(options).await {
             Ok((list, cut)) => self.snapshot(&list, cut, Settled::Yes("the server was asked")),
             Err(why) => self.snapshot(&[], 0, Settled::No(why)),
         }
@@ -185,9 +224,7 @@ impl Reading<'_> {
     }
 
     async fn versioned(&self, settle: Duration) -> Snapshot {
-        let version = i64::from(self.sent.synced.version);
-        // The same text again is published no second time.
-        let mark = if self.sent.synced.sent { self.sent.mark } else { 0 };
+        let (version, mark) = (i64::from(self.sent.synced.version), self.sent.synced.mark);
         let fresh = |state: &State| {
             let published = state.published(&self.path)?;
             let counts = match published.version {
@@ -199,19 +236,40 @@ impl Reading<'_> {
         let Some(published) = self.client.told.until(self.deadline, fresh).await else {
             return self.unpublished();
         };
-        if settle.is_zero() {
-            return self.of(&published, Settled::Yes("it published for this version"));
+        if !settle.is_zero() {
+            return self.quiet(settle, "it published for this version").await;
         }
-        self.quiet(settle, "it published for this version").await
+        let published = self.beside(published).await;
+        self.of(&published, Settled::Yes("it published for this version"))
     }
 
-    async fn unversioned(&self, settle: Duration) -> Snapshot {
-        let mark = if self.sent.synced.sent { self.sent.mark } else { 0 };
-        let fresh = |state: &State| {
-            state.published(&self.path).filter(|published| published.sequence > mark).map(|_| ())
+    /// What was published before another file changed, unless that change makes the server publish anew.
+    async fn beside(&self, published: Published) -> Published {
+        let (at, mark) = self.client.last_sent();
+        if published.sequence > mark {
+            return published;
+        }
+        let newer = |state: &State| {
+            state.published(&self.path).filter(|found| found.sequence > mark).cloned()
         };
-        if self.client.told.until(self.deadline, fresh).await.is_none() {
+        let end = (at + BESIDE_SETTLE).min(self.deadline);
+        self.client.told.until(end, newer).await.unwrap_or(published)
+    }
+
+    async fn unversioned(&self, settle: Duration, budget: Duration) -> Snapshot {
+        let mark = self.sent.synced.mark;
+        let fresh = |state: &State| {
+            state.published(&self.path).filter(|published| published.sequence > mark).cloned()
+        };
+        let now = Instant::now();
+        let first = now.checked_add(budget).unwrap_or(self.deadline).min(self.deadline);
+        let Some(published) = self.client.told.until(first, fresh).await else {
             return self.unpublished();
+        };
+        if self.beside(published.clone()).await.sequence == published.sequence
+            && published.at.elapsed() >= settle
+        {
+            return self.of(&published, Settled::Yes("it published since, and then was quiet"));
         }
         self.quiet(settle, "it published since, and then was quiet").await
     }
@@ -225,36 +283,57 @@ impl Reading<'_> {
             Ok(list) => list,
             Err(why) => return self.snapshot(&[], 0, Settled::No(why)),
         };
-        if checks == Checks::Untrusted {
-            let why = "only the server's own analysis: its check runs the project's code, and this \
-                       checkout is not trusted";
-            return self.snapshot(&list, 0, Settled::No(why.to_owned()));
-        }
-        let mark = self.client.save(self.file);
-        let over = |state: &State| {
-            let running = state.progress().keys().any(|token| token.starts_with(check.progress));
-            let mut ended = state.ended();
-            let ended =
-                ended.any(|end| end.token.starts_with(check.progress) && end.sequence > mark);
-            (ended && !running).then_some(())
-        };
-        let begins = (Instant::now() + check.begin).min(self.deadline);
-        let begun = |state: &State| {
-            let running = state.progress().keys().any(|token| token.starts_with(check.progress));
-            (running || over(state).is_some()).then_some(())
-        };
-        let settled = if self.client.told.until(begins, begun).await.is_none() {
-            Settled::No("the check after the save has not begun".to_owned())
-        } else if self.client.told.until(self.deadline, over).await.is_none() {
-            Settled::No("the check after the save still runs".to_owned())
-        } else {
-            tokio::time::sleep(check.tail).await;
-            Settled::Yes("the check after the save ended")
+        let settled = match checks {
+            Checks::Untrusted => {
+                let why = "only the server's own analysis: its check runs the project's code, and this \
+                           checkout is not trusted";
+                return self.snapshot(&list, 0, Settled::No(why.to_owned()));
+            }
+            Checks::Past if self.was_checked(check) => Settled::Yes("the last check ended"),
+            Checks::Past => Settled::No("no check has ended yet".to_owned()),
+            Checks::Run => self.checked(check).await,
         };
         let checked = self.published();
         let cut = checked.as_ref().map_or(0, |published| published.cut);
         list.extend(checked.into_iter().flat_map(|published| published.diagnostics));
         self.snapshot(&list, cut, settled)
+    }
+
+    fn was_checked(&self, check: &Check<'_>) -> bool {
+        let told = self.client.told.look();
+        let ended = told.ended().any(|end| end.token.starts_with(check.progress));
+        ended && !told.progress().keys().any(|token| token.starts_with(check.progress))
+    }
+
+    /// Saves, and waits until a check that began since has ended and none runs.
+    async fn checked(&self, check: &Check<'_>) -> Settled {
+        let mark = self.client.save(self.file);
+        let mine = |token: &str| token.starts_with(check.progress);
+        let runs = |state: &State| state.progress().keys().any(|token| mine(token));
+        // One that began before the save looked at the text before.
+        let over = |state: &State| {
+            let ended = state.ended().any(|end| mine(&end.token) && end.began > mark);
+            (ended && !runs(state)).then(|| state.sequence())
+        };
+        let begins = (Instant::now() + check.begin).min(self.deadline);
+        let begun = |state: &State| {
+            let mut running = state.progress().iter();
+            let running = running.any(|(token, progress)| mine(token) && progress.began > mark);
+            (running || over(state).is_some()).then_some(())
+        };
+        if self.client.told.until(begins, begun).await.is_none() {
+            return Settled::No("the check after the save has not begun".to_owned());
+        }
+        loop {
+            if self.client.told.until(self.deadline, over).await.is_none() {
+                return Settled::No("the check after the save still runs".to_owned());
+            }
+            // One that was cut short by the next save ends too, and then the next begins.
+            let again = |state: &State| runs(state).then_some(());
+            if self.client.told.until(Instant::now() + check.tail, again).await.is_none() {
+                return Settled::Yes("the check after the save ended");
+            }
+        }
     }
 
     /// Asks tsserver itself; none where the server does not carry the question.

@@ -1,7 +1,7 @@
 //! What a server has told of its own accord: diagnostics, progress, status, what it can do since.
 
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
@@ -16,6 +16,9 @@ const MAX_FILES: usize = 4_000;
 
 /// How many diagnostics of one file are kept as they were sent; those beyond are counted.
 pub(crate) const MAX_PER_FILE: usize = 1_000;
+
+/// How many bytes of published texts are kept, about; what goes beyond is counted.
+const MAX_BYTES: usize = 32 << 20;
 
 /// How many of the server's own messages are kept for `status`.
 const MAX_MESSAGES: usize = 30;
@@ -36,8 +39,12 @@ pub(crate) struct Told {
 #[derive(Debug, Default)]
 pub(crate) struct State {
     published: HashMap<PathBuf, Published>,
-    /// How many publishes were for files beyond [`MAX_FILES`].
+    /// About how many bytes those are.
+    bytes: usize,
+    /// How many publishes were beyond [`MAX_FILES`] or [`MAX_BYTES`].
     pub unkept: usize,
+    /// Files that were closed: an empty publish for one says nothing of it.
+    closed: HashSet<PathBuf>,
     progress: BTreeMap<String, Progress>,
     ended: VecDeque<Ended>,
     status: Option<Status>,
@@ -45,6 +52,7 @@ pub(crate) struct State {
     messages: VecDeque<String>,
     /// How many messages of the server made no sense.
     pub nonsense: usize,
+    publishes: u64,
     /// Counts the server's wishes that answers be asked for anew.
     pub refreshes: u64,
     sequence: u64,
@@ -57,6 +65,7 @@ pub(crate) struct Published {
     pub diagnostics: Vec<Value>,
     /// How many more there were than are kept.
     pub cut: usize,
+    bytes: usize,
     pub at: Instant,
     /// Counts what the server told: larger is later.
     pub sequence: u64,
@@ -65,6 +74,8 @@ pub(crate) struct Published {
 /// Work that the server says it is doing.
 #[derive(Clone, Debug)]
 pub(crate) struct Progress {
+    /// What the server had told when it began.
+    pub began: u64,
     pub title: String,
     pub message: Option<String>,
     pub percentage: Option<u64>,
@@ -74,9 +85,8 @@ pub(crate) struct Progress {
 #[derive(Clone, Debug)]
 pub(crate) struct Ended {
     pub token: String,
-    pub title: String,
-    pub at: Instant,
-    pub sequence: u64,
+    /// What the server had told when it began.
+    pub began: u64,
 }
 
 /// What `experimental/serverStatus` said last.
@@ -156,6 +166,11 @@ impl State {
         self.sequence
     }
 
+    /// How often diagnostics were published, kept or not.
+    pub(crate) fn publishes(&self) -> u64 {
+        self.publishes
+    }
+
     pub(crate) fn published(&self, file: &Path) -> Option<&Published> {
         self.published.get(file)
     }
@@ -165,20 +180,46 @@ impl State {
     }
 
     pub(crate) fn publish(&mut self, file: PathBuf, version: Option<i64>, mut list: Vec<Value>) {
+        self.publishes += 1;
+        if list.is_empty() && self.closed.contains(&file) {
+            return;
+        }
+        let is_older = |known: &Published| match (known.version, version) {
+            (Some(known), Some(version)) => version < known,
+            _ => false,
+        };
+        if self.published.get(&file).is_some_and(is_older) {
+            return;
+        }
         let cut = list.len().saturating_sub(MAX_PER_FILE);
         list.truncate(MAX_PER_FILE);
-        let sequence = self.sequence;
-        if self.published.len() >= MAX_FILES && !self.published.contains_key(&file) {
+        let bytes = list.iter().map(weight).sum();
+        self.forget(&file);
+        if self.published.len() >= MAX_FILES || self.bytes + bytes > MAX_BYTES {
             self.unkept += 1;
             return;
         }
-        let published = Published { version, diagnostics: list, cut, at: Instant::now(), sequence };
+        self.bytes += bytes;
+        let (at, sequence) = (Instant::now(), self.sequence);
+        let published = Published { version, diagnostics: list, cut, bytes, at, sequence };
         self.published.insert(file, published);
     }
 
-    /// Forgets what was published for a file: it was closed, deleted, or is about to change.
-    pub(crate) fn forget(&mut self, file: &Path) {
-        self.published.remove(file);
+    /// A file is open from now on.
+    pub(crate) fn opened(&mut self, file: &Path) {
+        self.closed.remove(file);
+    }
+
+    /// A file was closed: what was published for it says nothing any more.
+    pub(crate) fn closed(&mut self, file: PathBuf) {
+        self.forget(&file);
+        self.closed.insert(file);
+    }
+
+    fn forget(&mut self, file: &Path) {
+        if let Some(published) = self.published.remove(file) {
+            self.bytes -= published.bytes;
+        }
     }
 
     /// The work that is going on, by token.
@@ -213,7 +254,8 @@ impl State {
         match value["kind"].as_str() {
             Some("begin") => {
                 let title = text(&value["title"]).unwrap_or_default();
-                let progress = Progress { title, message: text(&value["message"]), percentage };
+                let (began, message) = (self.sequence, text(&value["message"]));
+                let progress = Progress { began, title, message, percentage };
                 self.progress.insert(token, progress);
             }
             Some("report") => {
@@ -227,8 +269,7 @@ impl State {
                 if self.ended.len() == MAX_ENDED {
                     self.ended.pop_front();
                 }
-                let (title, at, sequence) = (progress.title, Instant::now(), self.sequence);
-                self.ended.push_back(Ended { token, title, at, sequence });
+                self.ended.push_back(Ended { token, began: progress.began });
             }
             // Partial results, which this client does not ask for.
             _ => {}
@@ -264,6 +305,19 @@ impl State {
         }
         self.messages.push_back(message.chars().take(MESSAGE_CHARS).collect());
     }
+}
+
+/// About how many bytes a value takes.
+fn weight(value: &Value) -> usize {
+    let inner = match value {
+        Value::String(text) => text.len(),
+        Value::Array(list) => list.iter().map(weight).sum(),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| name.len() + weight(value)).sum()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    };
+    size_of::<Value>() + inner
 }
 
 fn text(value: &Value) -> Option<String> {

@@ -44,6 +44,12 @@ impl NoServer {
         Self { code: "not_ready", id: Some(id.to_owned()), why }
     }
 
+    /// The run is over.
+    pub(crate) fn closed(id: &str) -> Self {
+        let why = format!("{id} is not started: the language servers of this run were closed");
+        Self { code: "closed", id: Some(id.to_owned()), why }
+    }
+
     /// None of several.
     pub(crate) fn all(file: &str, failures: Vec<Self>) -> Self {
         if let [only] = failures.as_slice() {
@@ -60,7 +66,7 @@ impl NoServer {
 
     /// Whether the server's program is there, so that no other one is to stand in for it.
     pub(crate) fn exists(&self) -> bool {
-        self.code != "no_server"
+        !matches!(self.code, "no_server" | "closed")
     }
 
     pub(crate) fn into_error(self) -> ToolError {

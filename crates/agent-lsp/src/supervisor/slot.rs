@@ -3,20 +3,24 @@
 use std::{
     fmt::Write as _,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
 
-use agent_process::{ExitReport, Input, Output, Process, Program, ShutdownSteps};
+use agent_process::{ExitReport, ExitWatch, Input, Output, Process, Program, ShutdownSteps};
 use agent_workspace::WorkspacePath;
-use tokio::{sync::watch, time::timeout_at};
+use tokio::{
+    sync::watch,
+    task::AbortHandle,
+    time::{timeout, timeout_at},
+};
 
 use super::{Key, Supervisor, error::NoServer, find};
 use crate::{
     roots::ServerRoot,
-    server::{CallError, Client, Start, words},
+    server::{self, CallError, Client, words},
     table::Server,
 };
 
@@ -29,9 +33,17 @@ const SHUTDOWN: Duration = Duration::from_secs(1);
 /// How long it may take to end once its input is closed, and once more when it was asked to by a signal.
 const END: Duration = Duration::from_millis(700);
 
-/// How long nothing is started after the first crash, the second, the third.
-const BACKOFF: [Duration; 3] =
-    [Duration::from_secs(1), Duration::from_secs(4), Duration::from_secs(16)];
+/// How many times longer than after the crash before nothing is started after a crash.
+const BACKOFF: u32 = 4;
+
+/// After so many crashes nothing is started before a reload.
+const MAX_CRASHES: usize = 3;
+
+/// How long the output of a server that ended is still read: what it answered last lies in the pipe.
+const LAST_ANSWERS: Duration = Duration::from_millis(100);
+
+/// How long a server that can be asked nothing any more may take to end by itself.
+const DEAF: Duration = Duration::from_secs(1);
 
 /// Crashes that lie further apart than this do not add up.
 const CRASH_WINDOW: Duration = Duration::from_secs(180);
@@ -45,6 +57,8 @@ pub(crate) struct Slot {
     key: Key,
     row: Server,
     root: ServerRoot,
+    /// How long nothing is started after the first crash.
+    restart: Duration,
     inner: Mutex<Inner>,
 }
 
@@ -60,13 +74,21 @@ struct Inner {
 enum State {
     #[default]
     Idle,
-    Starting(watch::Receiver<Option<Started>>),
+    Starting(Start),
     Running(Arc<Running>),
     /// It ended by itself; it is not started before then, or not at all.
     Ended {
         why: String,
         until: Option<Instant>,
     },
+}
+
+/// A start under way. Dropping it gives it up, with the process.
+#[derive(Debug)]
+struct Start {
+    done: watch::Receiver<Option<Started>>,
+    since: Instant,
+    task: AbortHandle,
 }
 
 type Started = Result<Arc<Running>, NoServer>;
@@ -97,8 +119,8 @@ pub(crate) enum Standing {
 }
 
 impl Slot {
-    pub(super) fn new(key: Key, row: Server, root: ServerRoot) -> Self {
-        Self { key, row, root, inner: Mutex::default() }
+    pub(super) fn new(key: Key, row: Server, root: ServerRoot, restart: Duration) -> Self {
+        Self { key, row, root, restart, inner: Mutex::default() }
     }
 
     pub(crate) fn key(&self) -> &Key {
@@ -123,7 +145,7 @@ impl Slot {
 
     pub(crate) fn standing(&self) -> Standing {
         let mut inner = self.lock();
-        inner.notice_end(&self.key.id);
+        inner.notice_end(&self.key.id, self.restart);
         match &inner.state {
             State::Idle => Standing::Idle,
             State::Starting(_) => Standing::Starting,
@@ -135,25 +157,48 @@ impl Slot {
         }
     }
 
-    /// Ends it and forgets its crashes; whether there was one.
+    /// Ends it and forgets its crashes; whether there was one, be it that it could not be started.
     pub(super) async fn reset(&self) -> bool {
-        let running = {
+        let before = {
             let mut inner = self.lock();
+            inner.notice_end(&self.key.id, self.restart);
             inner.crashes.clear();
-            match std::mem::take(&mut inner.state) {
-                State::Running(running) => {
-                    inner.reopen = running.client.open_files();
-                    Some(running)
-                }
-                _ => None,
+            inner.take()
+        };
+        end(before).await
+    }
+
+    /// Ends it if nobody has used it for so long.
+    pub(super) async fn reset_if_idle(&self, after: Duration) {
+        let before = {
+            let mut inner = self.lock();
+            match &inner.state {
+                State::Running(running) if running.is_idle(after) => inner.take(),
+                _ => return,
             }
         };
-        match running {
-            Some(running) => {
-                running.end().await;
-                true
-            }
-            None => false,
+        end(before).await;
+    }
+
+    /// Kills it.
+    pub(super) fn abandon(&self) {
+        drop(std::mem::take(&mut self.lock().state));
+    }
+
+    /// A file that is open in it, or was when it ended.
+    pub(super) fn opened(&self) -> Option<WorkspacePath> {
+        let inner = self.lock();
+        match &inner.state {
+            State::Running(running) => running.client.open_files().first().cloned(),
+            _ => inner.reopen.last().cloned(),
+        }
+    }
+
+    /// How long it has been starting, where it is.
+    pub(crate) fn starting_for(&self) -> Option<Duration> {
+        match &self.lock().state {
+            State::Starting(start) => Some(start.since.elapsed()),
+            _ => None,
         }
     }
 
@@ -162,27 +207,69 @@ impl Slot {
     }
 }
 
+impl Drop for Start {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
 impl Inner {
+    /// Leaves it idle, with what was open remembered.
+    fn take(&mut self) -> State {
+        if let State::Running(running) = &self.state {
+            self.reopen = to_reopen(running);
+        }
+        std::mem::take(&mut self.state)
+    }
+
     /// Takes note of a server that ended by itself.
-    fn notice_end(&mut self, id: &str) {
+    fn notice_end(&mut self, id: &str, restart: Duration) {
         let State::Running(running) = &self.state else { return };
         let Some(report) = running.process.exited() else { return };
-        self.reopen = running.client.open_files();
+        self.reopen = to_reopen(running);
+        self.crashed(format!("{id} ended by itself ({})", ended(&report)), restart);
+    }
+
+    fn crashed(&mut self, mut why: String, restart: Duration) {
         let now = Instant::now();
         self.crashes.retain(|crash| now.duration_since(*crash) < CRASH_WINDOW);
         self.crashes.push(now);
         let count = self.crashes.len();
-        let mut why = format!("{id} ended by itself ({})", ended(&report));
-        let until =
-            BACKOFF.get(count - 1).filter(|_| count < BACKOFF.len()).map(|pause| now + *pause);
-        if until.is_none() {
+        let until = if count < MAX_CRASHES {
+            let longer = BACKOFF.saturating_pow(u32::try_from(count - 1).unwrap_or(u32::MAX));
+            Some(now + restart.saturating_mul(longer))
+        } else {
             let _ = write!(
                 why,
                 "; it ended {count} times and is not started again before `lsp reload`"
             );
-        }
+            None
+        };
         self.state = State::Ended { why, until };
     }
+}
+
+/// The files that are open, those that were asked for last at the end.
+fn to_reopen(running: &Running) -> Vec<WorkspacePath> {
+    let mut files = running.client.open_files();
+    files.reverse();
+    files
+}
+
+/// Ends what ran; whether anything did, or was to.
+async fn end(state: State) -> bool {
+    match state {
+        State::Running(running) => running.end().await,
+        State::Starting(start) => {
+            let mut done = start.done.clone();
+            drop(start);
+            // Its end is that nobody can tell its result any more.
+            while done.changed().await.is_ok() {}
+        }
+        State::Ended { .. } => {}
+        State::Idle => return false,
+    }
+    true
 }
 
 impl Supervisor {
@@ -195,10 +282,14 @@ impl Supervisor {
     ) -> Result<Arc<Running>, NoServer> {
         let mut started = {
             let mut inner = slot.lock();
-            inner.notice_end(&slot.key.id);
+            inner.notice_end(&slot.key.id, slot.restart);
             match &inner.state {
-                State::Running(running) => return Ok(Arc::clone(running)),
-                State::Starting(started) => started.clone(),
+                State::Running(running) => {
+                    // While the slot is locked, so that it is not ended as one that nobody uses.
+                    running.touch();
+                    return Ok(Arc::clone(running));
+                }
+                State::Starting(start) => start.done.clone(),
                 State::Ended { why, until } if until.is_none_or(|until| Instant::now() < until) => {
                     return Err(NoServer {
                         code: "server_failed",
@@ -206,11 +297,16 @@ impl Supervisor {
                         why: why.clone(),
                     });
                 }
+                State::Idle | State::Ended { .. } if self.is_closed() => {
+                    return Err(NoServer::closed(&slot.key.id));
+                }
                 State::Idle | State::Ended { .. } => {
-                    let (done, started) = watch::channel(None);
-                    inner.state = State::Starting(started.clone());
-                    tokio::spawn(Arc::clone(self).start_slot(Arc::clone(slot), done));
-                    started
+                    let (tell, done) = watch::channel(None);
+                    let start = Arc::clone(self).start_slot(Arc::clone(slot), tell);
+                    let task = tokio::spawn(start).abort_handle();
+                    let since = Instant::now();
+                    inner.state = State::Starting(Start { done: done.clone(), since, task });
+                    done
                 }
             }
         };
@@ -224,27 +320,24 @@ impl Supervisor {
         }
     }
 
-    async fn start_slot(self: Arc<Self>, slot: Arc<Slot>, done: watch::Sender<Option<Started>>) {
+    async fn start_slot(self: Arc<Self>, slot: Arc<Slot>, tell: watch::Sender<Option<Started>>) {
         let result = self.start(&slot).await;
         {
             let mut inner = slot.lock();
             // Where it was reset meanwhile, what was started is not wanted any more.
-            let wanted = matches!(&inner.state, State::Starting(started) if started.same_channel(&done.subscribe()));
-            if wanted {
-                inner.state = match &result {
-                    Ok(running) => State::Running(Arc::clone(running)),
-                    // A program that is missing may be installed at any time; the finder remembers.
-                    Err(failure) if !failure.exists() => State::Idle,
-                    Err(failure) => {
-                        inner.crashes.push(Instant::now());
-                        let count = inner.crashes.len();
-                        let until = BACKOFF.get(count - 1).map(|pause| Instant::now() + *pause);
-                        State::Ended { why: failure.why.clone(), until }
-                    }
-                };
+            let wanted = matches!(&inner.state, State::Starting(start) if start.done.same_channel(&tell.subscribe()));
+            match &result {
+                _ if !wanted => {}
+                Ok(running) => {
+                    running.touch();
+                    inner.state = State::Running(Arc::clone(running));
+                }
+                // A program that is missing may be installed at any time; the finder remembers.
+                Err(failure) if !failure.exists() => inner.state = State::Idle,
+                Err(failure) => inner.crashed(failure.why.clone(), slot.restart),
             }
         }
-        done.send_replace(Some(result));
+        tell.send_replace(Some(result));
     }
 
     async fn start(&self, slot: &Slot) -> Started {
@@ -263,43 +356,76 @@ impl Supervisor {
         let (Some(output), Some(input)) = (process.take_stdout(), process.take_stdin()) else {
             return Err(NoServer::failed(id, "its pipes are taken".to_owned()));
         };
-        let start = Start {
+        let start = server::Start {
             workspace: self.workspace.clone(),
             root: slot.key.root.clone(),
             settings: slot.row.settings_for(self.trust),
             row: slot.row.clone(),
+            exit: process.exit_watch(),
         };
-        let deadline = Instant::now() + INITIALIZE;
-        let client = match Client::initialize(output, input, start, deadline).await {
-            Ok(client) => client,
-            Err(error) => {
-                let why = match (&error, process.exited()) {
-                    (CallError::Stopped, exited) => {
-                        let report = match exited {
-                            Some(report) => report,
-                            None => process.wait().await,
-                        };
-                        format!("it does not start ({})", ended(&report))
-                    }
-                    _ => format!("it does not start: {}", words(&error)),
-                };
-                return Err(NoServer::failed(id, why));
+        let initialized = async {
+            tokio::select! {
+                // What it answered before it ended counts.
+                biased;
+                client = Client::initialize(output, input, start, Instant::now() + INITIALIZE) => client,
+                () = ended_and_read(process.exit_watch()) => Err(CallError::Stopped),
             }
         };
-        let reopen = std::mem::take(&mut slot.lock().reopen);
-        for file in reopen {
+        let client = match initialized.await {
+            Ok(client) => client,
+            Err(error) => {
+                let why = match timeout(DEAF, process.wait()).await {
+                    Ok(report) if error == CallError::Stopped => ended(&report),
+                    _ => words(&error),
+                };
+                return Err(NoServer::failed(id, format!("it does not start ({why})")));
+            }
+        };
+        for file in std::mem::take(&mut slot.lock().reopen) {
             // A file that is gone meanwhile is not opened again.
             let _ = client.sync(&file);
         }
-        Ok(Arc::new(Running {
+        let running = Arc::new(Running {
             id: id.clone(),
             client: Arc::new(client),
             version: found.version,
             process,
             used: Mutex::new(Instant::now()),
             busy: AtomicUsize::new(0),
-        }))
+        });
+        tokio::spawn(watch_end(Arc::downgrade(&running)));
+        Ok(running)
     }
+}
+
+/// Ends the process of a server that can be asked nothing any more, and the calls to one whose process
+/// ended while somebody else holds its output open.
+async fn watch_end(running: Weak<Running>) {
+    let Some((deaf, mut exit)) = running
+        .upgrade()
+        .map(|running| (running.client.ended(), running.process.exit_watch()))
+    else {
+        return;
+    };
+    tokio::select! {
+        () = ended_and_read(exit.clone()) => {
+            if let Some(running) = running.upgrade() {
+                running.client.give_up();
+            }
+        }
+        () = deaf => {
+            if timeout(DEAF, exit.wait()).await.is_err()
+                && let Some(running) = running.upgrade()
+            {
+                running.process.tree().kill();
+            }
+        }
+    }
+}
+
+async fn ended_and_read(mut exit: ExitWatch) {
+    exit.wait().await;
+    tokio::time::sleep(LAST_ANSWERS).await;
 }
 
 impl Running {
@@ -307,6 +433,11 @@ impl Running {
     pub(crate) fn hold(&self) -> Use<'_> {
         self.busy.fetch_add(1, Ordering::Relaxed);
         Use(self)
+    }
+
+    /// Counts as a use of it.
+    fn touch(&self) {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
     /// Whether nobody has used it for so long. A server that answers a slow question is used.
@@ -340,7 +471,7 @@ impl Running {
 
 impl Drop for Use<'_> {
     fn drop(&mut self) {
-        *self.0.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        self.0.touch();
         self.0.busy.fetch_sub(1, Ordering::Relaxed);
     }
 }

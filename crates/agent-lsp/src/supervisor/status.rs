@@ -1,13 +1,14 @@
 //! Which servers there are for this checkout, how they stand, and which half is missing of those
 //! that are not.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::Path};
 
 use agent_workspace::{WalkOptions, WorkspacePath};
+use futures::future::join_all;
 
 use super::{
     Supervisor, find,
-    slot::{Running, Standing},
+    slot::{Running, Slot, Standing},
 };
 use crate::{
     location::{ServerStatus, Status},
@@ -24,44 +25,66 @@ impl Supervisor {
     /// and those of which the marker or the program is missing.
     pub(crate) async fn status(&self) -> Status {
         let slots: Vec<_> = self.slots().values().cloned().collect();
-        let mut servers = Vec::new();
-        let mut known = BTreeSet::new();
-        for slot in slots {
-            known.insert(slot.key().id.clone());
-            let root = Some(self.workspace.show(&slot.root().folder));
-            servers.push(standing(&slot.key().id, root, &slot.standing()));
-        }
+        let known: BTreeSet<_> = slots.iter().map(|slot| slot.key().id.clone()).collect();
         let files = self.files();
-        for row in self.table.servers().iter().filter(|row| !known.contains(&row.id)) {
-            let root = self.root_of(row, &files);
-            let found =
-                find::find(&self.finder, row, self.workspace.roots()[0].path(), self.trust).await;
-            let (state, why) = match (&root, &found) {
-                (Some(_), Ok(_)) => ("not started", "no call has needed it yet".to_owned()),
-                (Some(_), Err(missing)) => {
-                    ("no program", format!("{missing}; to install it: {}", row.install))
+        let of_slots = slots.iter().map(|slot| async move {
+            match slot.standing() {
+                Standing::Idle => {
+                    let root = Some(self.workspace.show(&slot.root().folder));
+                    self.not_started(slot.row(), root, &slot.key().root).await
                 }
-                (None, Ok(_)) => (
-                    "no root",
-                    format!("no file of its languages is below one of {}", row.roots.join(", ")),
-                ),
-                (None, Err(_)) => continue,
-            };
-            servers.push(ServerStatus {
-                id: row.id.clone(),
-                root: root.map(|root| self.workspace.show(&root)),
-                state: state.to_owned(),
-                why: Some(why),
-                pid: None,
-                version: found
-                    .ok()
-                    .map(|found| found.version)
-                    .filter(|version| !version.is_empty()),
-                encoding: None,
-                documents: 0,
-            });
-        }
-        Status { servers }
+                _ => Some(self.standing(slot)),
+            }
+        });
+        let rows = self.table.servers().iter().filter(|row| !known.contains(&row.id));
+        let of_rows = rows.map(|row| {
+            let root = self.root_of(row, &files);
+            async move {
+                let real = root.as_ref().map(|root| self.workspace.absolute(root));
+                let real = real.unwrap_or_else(|| self.workspace.roots()[0].path().to_owned());
+                self.not_started(row, root.map(|root| self.workspace.show(&root)), &real).await
+            }
+        });
+        let (slots, rows) = tokio::join!(join_all(of_slots), join_all(of_rows));
+        Status { servers: slots.into_iter().chain(rows).flatten().collect() }
+    }
+
+    /// How a server stands that was used.
+    pub(super) fn standing(&self, slot: &Slot) -> ServerStatus {
+        let root = Some(self.workspace.show(&slot.root().folder));
+        standing(&slot.key().id, root, &slot.standing())
+    }
+
+    /// Which half is missing of a server that does not run; none where both are.
+    async fn not_started(
+        &self,
+        row: &Server,
+        root: Option<String>,
+        real: &Path,
+    ) -> Option<ServerStatus> {
+        let found = find::find(&self.finder, row, real, self.trust).await;
+        let (state, why) = match (&root, &found) {
+            (Some(_), Ok(_)) => ("not started", "no call needs it at this moment".to_owned()),
+            (Some(_), Err(missing)) => {
+                ("no program", format!("{missing}; to install it: {}", row.install))
+            }
+            (None, Ok(_)) => (
+                "no root",
+                format!("no file of its languages is below one of {}", row.roots.join(", ")),
+            ),
+            (None, Err(_)) => return None,
+        };
+        let version = found.ok().map(|found| found.version).filter(|version| !version.is_empty());
+        Some(ServerStatus {
+            id: row.id.clone(),
+            root,
+            state: state.to_owned(),
+            why: Some(why),
+            pid: None,
+            version,
+            encoding: None,
+            documents: 0,
+        })
     }
 
     /// The first root that a server would be started at.
@@ -71,8 +94,8 @@ impl Supervisor {
     }
 
     pub(super) fn files(&self) -> Vec<WorkspacePath> {
-        let roots =
-            (0..self.workspace.roots().len()).filter_map(|_| self.workspace.resolve(".").ok());
+        let roots = self.workspace.roots().iter();
+        let roots = roots.filter_map(|root| self.workspace.contain(root.path()));
         let walks = roots.filter_map(|root| self.workspace.walk(&root, &WalkOptions::new()).ok());
         walks.flat_map(|walk| walk.files).take(MAX_LOOKED_AT).collect()
     }
@@ -114,8 +137,17 @@ fn standing(id: &str, root: Option<String>, standing: &Standing) -> ServerStatus
     }
 }
 
-/// What a server that runs did wrong, or said last on its error output.
+/// What a server that runs did wrong, and what of it is not kept.
 fn remarks(running: &Running) -> Option<String> {
-    let nonsense = running.client.told.look().nonsense;
-    (nonsense > 0).then(|| format!("{nonsense} messages of it made no sense and were passed over"))
+    let told = running.client.told.look();
+    let mut remarks = Vec::new();
+    if told.nonsense > 0 {
+        let count = told.nonsense;
+        remarks.push(format!("{count} messages of it made no sense and were passed over"));
+    }
+    if told.unkept > 0 {
+        let count = told.unkept;
+        remarks.push(format!("{count} publishes of it were for more files than are kept"));
+    }
+    (!remarks.is_empty()).then(|| remarks.join("; "))
 }

@@ -19,15 +19,24 @@ use crate::{
     ledger::{Observed, Report, Snapshot as Seen, Ticket, Unsettled, Written},
     lsp::Shared,
     position::Document,
-    server::{Readiness, Settled, Snapshot, Watched},
+    server::{Checks, Readiness, Sent, Settled, Snapshot, State, Watched},
     supervisor::{NoServer, Running},
 };
 
 /// How long the diagnostics of the text before a write are waited for.
 const BASELINE_WAITS: Duration = Duration::from_millis(300);
 
-/// How many other open files are looked at after a write.
+/// How many other open files are asked about after a write.
 const OTHER_FILES: usize = 20;
+
+/// How many other files' earlier diagnostics are taken in before a write.
+const OTHER_BASELINES: usize = 200;
+
+/// How long nothing must be published any more for the files beside the written ones.
+const BESIDE_QUIET: Duration = Duration::from_millis(10);
+
+/// How long a server may take to publish for other files when some were only deleted.
+const DELETED_WAITS: Duration = Duration::from_millis(150);
 
 /// How long diagnostics that were not there in time are waited for in the background.
 const LATE_WAITS: Duration = Duration::from_secs(120);
@@ -114,22 +123,18 @@ impl Lsp {
         }
         let begun = Instant::now();
         self.start_reaper();
-        let all_live = targets.iter().all(|target| self.is_live(&target.file));
+        let (all_live, start) = self.start_budget(&targets);
         let waits = self.shared.waits;
-        let budget = if all_live { waits.write } else { waits.write_and_start };
-        let deadline = begun + budget;
+        let deadline = begun + if all_live { waits.write } else { start };
         join_all(targets.iter_mut().map(|target| self.find_servers(target, deadline))).await;
         targets.retain(|target| !target.servers.is_empty() || !target.missing.is_empty());
         if targets.is_empty() {
             return None;
         }
+        // What is left of a start's budget is for the diagnostics, no more than they have without one.
+        let deadline = deadline.min(Instant::now() + waits.write);
         let one = tokio::time::timeout_at(deadline.into(), self.shared.settling.lock()).await;
-        let deadline = if all_live {
-            deadline
-        } else {
-            deadline.min(Instant::now() + waits.write).max(Instant::now())
-        };
-        let marks = self.send(&targets).await;
+        let marks = self.send(&targets, deadline).await;
         let observed = match one {
             Ok(_one) => self.observe(&targets, &marks, deadline).await,
             Err(_) => self.unobserved(&targets, "another write is still being looked at"),
@@ -145,7 +150,7 @@ impl Lsp {
             })
             .collect();
         let report = self.ledger().settle(&written, observed);
-        self.wait_for_late(&report, &targets, &marks);
+        self.wait_for_late(&report, &targets);
         Some(report)
     }
 
@@ -162,9 +167,20 @@ impl Lsp {
         Some(Target { file, shown, before, after, servers: Vec::new(), missing: Vec::new() })
     }
 
-    fn is_live(&self, file: &WorkspacePath) -> bool {
-        let candidates = self.shared.supervisor.candidates(file).unwrap_or_default();
-        candidates.iter().any(|candidate| candidate.slot.live().is_some())
+    /// Whether a server runs for every file, and how long a start may hold up the write. One that was
+    /// waited for before is not waited for again: a server that hangs delays one write, not each.
+    fn start_budget(&self, targets: &[Target]) -> (bool, Duration) {
+        let (mut all_live, mut longest) = (true, self.shared.waits.write_and_start);
+        for target in targets {
+            let slots = self.shared.supervisor.candidates(&target.file).unwrap_or_default();
+            if !slots.iter().any(|candidate| candidate.slot.live().is_some()) {
+                all_live = false;
+                for begun in slots.iter().filter_map(|candidate| candidate.slot.starting_for()) {
+                    longest = longest.min(self.shared.waits.write_and_start.saturating_sub(begun));
+                }
+            }
+        }
+        (all_live, longest)
     }
 
     async fn find_servers(&self, target: &mut Target, deadline: Instant) {
@@ -180,19 +196,20 @@ impl Lsp {
 
     /// Opens what was there before where nothing is known of it, then tells of the write. Gives what
     /// each server had told before.
-    async fn send(&self, targets: &[Target]) -> HashMap<String, u64> {
+    async fn send(&self, targets: &[Target], deadline: Instant) -> HashMap<String, u64> {
+        let until = deadline.min(Instant::now() + BASELINE_WAITS);
         let mut baselines = Vec::new();
         for target in targets {
             for running in &target.servers {
-                let known = !self.ledger().needs_baseline(&target.shown, &running.id);
-                let ready = running.client.readiness() == Readiness::Ready
-                    || !running.client.knows(&target.file);
-                if let (Some(before), false, true) = (&target.before, known, ready) {
-                    baselines.push(self.baseline(target, running, before));
+                let needed = self.ledger().needs_baseline(&target.shown, &running.id);
+                if let (Some(before), true) = (&target.before, needed) {
+                    baselines.push(self.baseline(target, running, before, until));
                 }
             }
         }
         join_all(baselines).await;
+        join_all(servers(targets).into_iter().map(|one| self.baselines_beside(targets, one, until)))
+            .await;
         let mut marks = HashMap::new();
         for running in servers(targets) {
             marks.insert(key(running), running.client.told.look().sequence());
@@ -218,19 +235,64 @@ impl Lsp {
         marks
     }
 
-    async fn baseline(&self, target: &Target, running: &Arc<Running>, before: &str) {
+    async fn baseline(
+        &self,
+        target: &Target,
+        running: &Arc<Running>,
+        before: &str,
+        until: Instant,
+    ) {
         let _used = running.hold();
-        let mark = running.client.told.look().sequence();
         let synced = running.client.open_before(&target.file, Document::new(before));
-        let sent = crate::server::Sent { synced, mark };
-        let deadline = Instant::now() + BASELINE_WAITS;
+        let sent = Sent { synced };
         // A compiler has only the disk, which has the new text by now.
-        let checks = crate::server::Checks::Untrusted;
+        let checks = Checks::Past;
         let snapshot =
-            running.client.settled(&target.file, &target.shown, &sent, checks, deadline).await;
+            running.client.settled(&target.file, &target.shown, &sent, checks, until).await;
         if matches!(snapshot.settled, Settled::Yes(_)) {
             self.ledger().baseline(&target.shown, &running.id, snapshot.diagnostics);
         }
+    }
+
+    /// Takes in what a server says of other files before it is told of the write.
+    async fn baselines_beside(&self, targets: &[Target], running: &Arc<Running>, until: Instant) {
+        let _used = running.hold();
+        if running.client.readiness() != Readiness::Ready {
+            return;
+        }
+        let others = self.others(targets, running, 0);
+        let needed = |other: &Other| self.ledger().needs_baseline(&other.shown, &running.id);
+        let others: Vec<_> = others.into_iter().filter(needed).take(OTHER_BASELINES).collect();
+        let looks = others.iter().map(|other| async move {
+            let snapshot = running
+                .client
+                .settled_beside(&other.file, &other.shown, &other.sent, until)
+                .await;
+            if matches!(snapshot.settled, Settled::Yes(_)) {
+                self.ledger().baseline(&other.shown, &running.id, snapshot.diagnostics);
+            }
+        });
+        join_all(looks).await;
+    }
+
+    /// Files that were not written and of which a server has something to say: those that it has open,
+    /// where it is asked for diagnostics, else those that it published for since.
+    fn others(&self, targets: &[Target], running: &Running, since: u64) -> Vec<Other> {
+        let client = &running.client;
+        let is_other = |file: &WorkspacePath| targets.iter().all(|target| target.file != *file);
+        let files: Vec<WorkspacePath> = if client.is_asked() {
+            client.open_files().into_iter().filter(is_other).take(OTHER_FILES).collect()
+        } else {
+            let told = client.told.look();
+            let since = told.all_published().filter(|(_, published)| published.sequence > since);
+            let inside = since.filter_map(|(path, _)| self.shared.workspace.contain(path));
+            inside.filter(is_other).collect()
+        };
+        let other = |file: WorkspacePath| {
+            let sent = Sent { synced: client.as_known(&file)? };
+            Some(Other { shown: self.show(&file), file, sent })
+        };
+        files.into_iter().filter_map(other).collect()
     }
 
     async fn observe(
@@ -243,13 +305,17 @@ impl Lsp {
         let pairs: Vec<_> =
             there.flat_map(|target| target.servers.iter().map(move |one| (target, one))).collect();
         let looks = pairs.iter().map(|(target, running)| async move {
-            let mark = marks.get(&key(running)).copied().unwrap_or_default();
             let snapshot =
-                self.settled_since(running, &target.file, &target.shown, mark, deadline).await;
+                self.settled_now(running, &target.file, &target.shown, deadline).await.0;
             Observed::new(&target.shown, &running.id, seen(running, snapshot))
         });
         let mut observed = join_all(looks).await;
-        observed.extend(self.others(targets, marks, deadline).await);
+        let all_settled =
+            observed.iter().all(|one| matches!(one.snapshot, Seen::Settled(_)));
+        // What is said of other files while the written ones are not settled may be of the text before.
+        if all_settled {
+            observed.extend(self.observe_beside(targets, marks, deadline).await);
+        }
         for target in targets.iter().filter(|target| target.after.is_some()) {
             for missing in &target.missing {
                 let why = Unsettled::TimedOut { waiting_for: missing.why.clone() };
@@ -271,63 +337,85 @@ impl Lsp {
             .collect()
     }
 
-    /// The other open files, whose errors a write may have made.
-    async fn others(
+    /// The files beside the written ones, whose errors a write may have made.
+    async fn observe_beside(
         &self,
         targets: &[Target],
         marks: &HashMap<String, u64>,
         deadline: Instant,
     ) -> Vec<Observed> {
-        let mut looks = Vec::new();
-        for running in servers(targets) {
+        let looks = servers(targets).into_iter().map(|running| async move {
+            let _used = running.hold();
             let mark = marks.get(&key(running)).copied().unwrap_or_default();
-            let open = running.client.open_files();
-            let open =
-                open.into_iter().filter(|file| targets.iter().all(|target| target.file != *file));
-            for file in open.take(OTHER_FILES) {
-                let shown = self.show(&file);
-                looks.push(async move {
-                    let snapshot = self.settled_since(running, &file, &shown, mark, deadline).await;
-                    matches!(snapshot.settled, Settled::Yes(_))
-                        .then(|| Observed::new(shown, &running.id, seen(running, snapshot)))
-                });
+            if !running.client.is_asked() {
+                self.pushed_beside(targets, running, mark, deadline).await;
             }
-        }
-        join_all(looks).await.into_iter().flatten().collect()
+            let others = self.others(targets, running, mark);
+            let looks = others.iter().map(|other| async move {
+                let snapshot = running
+                    .client
+                    .settled_beside(&other.file, &other.shown, &other.sent, deadline)
+                    .await;
+                matches!(snapshot.settled, Settled::Yes(_))
+                    .then(|| Observed::new(&other.shown, &running.id, seen(running, snapshot)))
+            });
+            join_all(looks).await
+        });
+        join_all(looks).await.into_iter().flatten().flatten().collect()
     }
 
-    async fn settled_since(
+    /// Waits for what a server publishes for the files beside the written ones.
+    async fn pushed_beside(
+        &self,
+        targets: &[Target],
+        running: &Running,
+        mark: u64,
+        deadline: Instant,
+    ) {
+        let told = &running.client.told;
+        if targets.iter().all(|target| target.after.is_none()) {
+            // Nothing was written that it would publish for first.
+            let publishes = told.look().publishes();
+            let any = |state: &State| {
+                let mut since = state.all_published();
+                let since = since.any(|(_, published)| published.sequence > mark);
+                (since || state.publishes() > publishes).then_some(())
+            };
+            told.until(deadline.min(Instant::now() + DELETED_WAITS), any).await;
+        } else if running.client.open_count() <= targets.len() {
+            return;
+        }
+        told.quiet(BESIDE_QUIET, deadline, State::publishes).await;
+    }
+
+    /// What a server says of a file as it is on the disk, and the version of it that this is.
+    async fn settled_now(
         &self,
         running: &Arc<Running>,
         file: &WorkspacePath,
         shown: &str,
-        mark: u64,
         deadline: Instant,
-    ) -> Snapshot {
+    ) -> (Snapshot, Option<i32>) {
         let _used = running.hold();
-        let mut sent = match running.client.send_file(file) {
+        let sent = match running.client.send_file(file) {
             Ok(sent) => sent,
-            Err(error) => return Snapshot::unread(error.message()),
+            Err(error) => return (Snapshot::unread(error.message()), None),
         };
-        sent.mark = mark;
-        sent.synced.sent = true;
         let checks = self.shared.supervisor.checks();
-        running.client.settled(file, shown, &sent, checks, deadline).await
+        let snapshot = running.client.settled(file, shown, &sent, checks, deadline).await;
+        (snapshot, Some(sent.synced.version))
     }
 
     /// Goes on waiting for what was not there in time, and keeps it for the next result.
-    fn wait_for_late(&self, report: &Report, targets: &[Target], marks: &HashMap<String, u64>) {
+    fn wait_for_late(&self, report: &Report, targets: &[Target]) {
         for pending in &report.pending {
             let of = |target: &&Target| target.shown == pending.ticket.file();
             let Some(target) = targets.iter().find(of) else { continue };
-            let running = target.servers.iter().find(|one| one.id == pending.ticket.server());
             let late = Late {
                 // A run that ends takes its servers along, whoever still waits for them.
                 shared: Arc::downgrade(&self.shared),
-                running: running.map(Arc::downgrade),
                 file: target.file.clone(),
                 shown: target.shown.clone(),
-                mark: running.and_then(|one| marks.get(&key(one))).copied().unwrap_or_default(),
                 ticket: pending.ticket.clone(),
             };
             tokio::spawn(late.wait());
@@ -335,47 +423,56 @@ impl Lsp {
     }
 }
 
+/// Another file than the written ones, as a server has it.
+struct Other {
+    file: WorkspacePath,
+    shown: String,
+    sent: Sent,
+}
+
 /// Diagnostics that are waited for after their write was answered.
 struct Late {
     shared: Weak<Shared>,
-    /// None where the server had not started.
-    running: Option<Weak<Running>>,
     file: WorkspacePath,
     shown: String,
-    mark: u64,
     ticket: Ticket,
 }
 
 impl Late {
-    async fn wait(mut self) {
+    async fn wait(self) {
         let end = Instant::now() + LATE_WAITS;
         while Instant::now() < end {
-            let Some(lsp) = self.shared.upgrade().map(|shared| Lsp { shared }) else { return };
             let slice = Instant::now() + LATE_SLICE;
-            let running = match &self.running {
-                Some(running) => running.upgrade(),
-                None => lsp.shared.supervisor.full(&self.file, slice).await.ok(),
-            };
-            let Some(running) = running else {
-                // It ended, or it is still starting.
-                if self.running.is_some() {
-                    return;
-                }
-                tokio::time::sleep_until(slice.into()).await;
-                continue;
-            };
-            self.running = Some(Arc::downgrade(&running));
-            let snapshot =
-                lsp.settled_since(&running, &self.file, &self.shown, self.mark, slice).await;
-            if matches!(snapshot.settled, Settled::Yes(_)) {
-                let report = lsp.ledger().late(&self.ticket, snapshot.diagnostics);
-                report.into_iter().for_each(|report| lsp.tell_late(report));
+            let Some(lsp) = self.shared.upgrade().map(|shared| Lsp { shared }) else { return };
+            if self.told(&lsp, slice).await {
                 return;
             }
+            drop(lsp);
             // A server that answers at once that it is not ready is asked again a little later.
-            drop((lsp, running));
             tokio::time::sleep_until(slice.into()).await;
         }
+    }
+
+    /// Looks once more; whether there is nothing more to wait for.
+    async fn told(&self, lsp: &Lsp, deadline: Instant) -> bool {
+        let server = self.ticket.server();
+        let running = match lsp.shared.supervisor.by_id(&self.file, server, deadline).await {
+            Ok(running) => running,
+            Err(failure) => return failure.code != "not_ready",
+        };
+        let (snapshot, version) =
+            lsp.settled_now(&running, &self.file, &self.shown, deadline).await;
+        if !matches!(snapshot.settled, Settled::Yes(_)) {
+            return false;
+        }
+        // A write that came meanwhile is under way, and tells what it finds itself.
+        let _one = lsp.shared.settling.lock().await;
+        if running.client.version_now(&self.file) != version {
+            return false;
+        }
+        let report = lsp.ledger().late(&self.ticket, snapshot.diagnostics);
+        report.into_iter().for_each(|report| lsp.tell_late(report));
+        true
     }
 }
 

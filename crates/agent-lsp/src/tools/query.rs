@@ -142,14 +142,13 @@ impl QueryTool {
                 Ok(ToolOutput::text(text).with_data(data(&status)))
             }
             Action::Reload => {
-                let ended = self.lsp.reload(args.file.as_deref()).await?;
-                let text = match ended.as_slice() {
+                let status = self.lsp.reload(args.file.as_deref()).await?;
+                let lines: Vec<_> = status.servers.iter().map(status_line).collect();
+                let text = match lines.as_slice() {
                     [] => "no server ran; the next call looks for one anew".to_owned(),
-                    ids => {
-                        format!("ended {}; the next call starts what it needs anew", ids.join(", "))
-                    }
+                    lines => format!("restarted\n{}", lines.join("\n")),
                 };
-                Ok(ToolOutput::text(text).with_data(json!({ "ended": ended })))
+                Ok(ToolOutput::text(text).with_data(data(&status)))
             }
         }
     }
