@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 
 use crate::diagnostic::{Diagnostic, Severity, State};
 
-use diff::{Counted, diff, without_shadows};
+pub(crate) use diff::without_shadows;
+use diff::{Counted, diff};
 use fresh::FreshLines;
 
 pub use report::{

@@ -3,12 +3,14 @@
 pub mod checks;
 pub mod diagnostic;
 pub mod edits;
+mod disk;
 mod error;
 mod failures;
 pub mod language;
 pub mod ledger;
 pub mod location;
 mod lsp;
+mod platform;
 pub mod position;
 mod query;
 pub mod rename;

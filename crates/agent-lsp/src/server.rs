@@ -8,6 +8,7 @@ mod inbox;
 pub(crate) mod requests;
 mod settle;
 mod told;
+mod tsserver;
 
 pub(crate) use self::{
     client::{Client, NO_SUCH_METHOD, Readiness, Start, is_out_of_date},

@@ -25,6 +25,7 @@ pub(crate) use self::{
     slot::{Running, Slot, Standing},
 };
 use crate::{
+    disk::Disk,
     Waits,
     location::ServerStatus,
     roots,
@@ -62,6 +63,7 @@ pub(crate) struct Supervisor {
     idle_after: Duration,
     restart_after: Duration,
     closed: AtomicBool,
+    disk: Arc<Disk>,
     slots: Mutex<BTreeMap<Key, Arc<Slot>>>,
 }
 
@@ -81,6 +83,7 @@ impl Supervisor {
         waits: &Waits,
     ) -> Arc<Self> {
         Arc::new(Self {
+            disk: Arc::new(Disk::new(workspace.clone())),
             workspace,
             finder: Finder::new(launcher.clone()),
             launcher,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{fresh::FreshLines, key::Key};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Severity};
 
 /// What rustc's diagnostics and those of rust-analyzer's own analysis call their sources.
 const COMPILER: &str = "rustc";
@@ -74,22 +74,28 @@ fn newest(group: &[Diagnostic], count: usize, fresh: Option<&FreshLines>) -> Vec
     ordered.into_iter().rev().take(count).cloned().collect()
 }
 
-/// Without what rust-analyzer found by itself where rustc says the same: equal codes on overlapping lines.
-pub(super) fn without_shadows(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+/// Without what rust-analyzer found by itself where rustc says the same: equal codes on overlapping lines, or
+/// another of rustc's codes beside an error of rustc. It has fewer codes, and calls a missing argument E0107.
+pub(crate) fn without_shadows(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let is_from = |found: &Diagnostic, source: &str| found.source.as_deref() == Some(source);
-    let compiler: Vec<(Option<String>, usize, usize)> = diagnostics
-        .iter()
-        .filter(|found| is_from(found, COMPILER))
-        .map(|found| (found.code.clone(), found.line, found.end_line))
-        .collect();
-    let shadowed = |found: &Diagnostic| {
-        is_from(found, NATIVE)
-            && compiler.iter().any(|(code, line, end)| {
-                found.code.is_some()
-                    && *code == found.code
-                    && *line <= found.end_line
-                    && found.line <= *end
-            })
+    let is_error = |found: &Diagnostic| {
+        found.severity == Severity::Error && found.code.as_deref().is_some_and(is_code_of_rustc)
     };
-    diagnostics.into_iter().filter(|found| !shadowed(found)).collect()
+    let says_so = |found: &Diagnostic, compiler: &Diagnostic| {
+        let same_code = found.code.is_some() && found.code == compiler.code;
+        let same_lines = compiler.line <= found.end_line && found.line <= compiler.end_line;
+        same_lines && (same_code || is_error(found) && is_error(compiler))
+    };
+    let (compiler, others): (Vec<_>, Vec<_>) =
+        diagnostics.into_iter().partition(|found| is_from(found, COMPILER));
+    let native = |found: &Diagnostic| {
+        is_from(found, NATIVE) && compiler.iter().any(|compiler| says_so(found, compiler))
+    };
+    let others: Vec<_> = others.into_iter().filter(|found| !native(found)).collect();
+    compiler.into_iter().chain(others).collect()
+}
+
+/// `E0061`
+fn is_code_of_rustc(code: &str) -> bool {
+    code.strip_prefix('E').is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }

@@ -9,6 +9,7 @@ use crate::{
     Lsp,
     diagnostic::{self, Diagnostic, Diagnostics, State},
     failures::of_workspace,
+    ledger::without_shadows,
     server::{Settled, Snapshot},
     supervisor::Running,
 };
@@ -53,7 +54,7 @@ impl Lsp {
                     whys.push(format!("{}: {why}", running.id));
                 }
             }
-            all.extend(snapshot.diagnostics);
+            all.extend(without_shadows(snapshot.diagnostics));
         }
         for failure in &failures {
             unknown |= failure.exists();

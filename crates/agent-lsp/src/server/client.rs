@@ -1,7 +1,8 @@
 //! One running server: what it can do, what it was sent, and how to ask it.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
+    ffi::OsStr,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
@@ -25,8 +26,9 @@ use super::{
     told::{State, Told},
 };
 use crate::{
+    disk::{Changes, Cursor, Disk},
     position::{Document, PositionEncoding},
-    table::{Ready, Server, Wait},
+    table::{self, Ready, Server, Wait},
     uri,
 };
 
@@ -63,6 +65,9 @@ pub(crate) struct Start {
     pub settings: Value,
     /// The server's row.
     pub row: Server,
+    /// What others change, and from where on the server has to be told of it.
+    pub disk: Arc<Disk>,
+    pub since: Cursor,
     /// Waits for the end of its process.
     pub exit: ExitWatch,
 }
@@ -79,6 +84,10 @@ pub(crate) struct Client {
     documents: Mutex<Documents>,
     /// What the server had told when it was told of the last save of a file.
     saves: Mutex<HashMap<WorkspacePath, u64>>,
+    /// Up to where it was told of what others changed.
+    told_of_disk: Mutex<Cursor>,
+    /// The files whose projects tsserver has loaded.
+    pub(super) loaded: Mutex<HashSet<WorkspacePath>>,
     /// When it was initialized: what it registers, it registers soon after.
     initialized: Instant,
     /// When the first file was opened, from which on indexing may begin.
@@ -153,6 +162,8 @@ impl Client {
             encoding,
             documents: Mutex::new(Documents::new(start.workspace.clone(), saves)),
             saves: Mutex::default(),
+            told_of_disk: Mutex::new(start.since),
+            loaded: Mutex::default(),
             initialized: Instant::now(),
             opened: Mutex::default(),
             last_sent: Mutex::new((Instant::now(), 0)),
@@ -252,6 +263,7 @@ impl Client {
     /// Those of reading this file.
     pub(crate) fn sync(&self, file: &WorkspacePath) -> agent_workspace::Result<Synced> {
         let mut documents = self.documents();
+        self.tell_of_disk(&mut documents, &[]);
         documents.sync_open(|file| self.language_of(file));
         let synced = documents.sync(file, &self.language(file));
         self.send(documents.take_notes());
@@ -262,6 +274,7 @@ impl Client {
     /// a file.
     pub(crate) fn version_now(&self, file: &WorkspacePath) -> Option<i32> {
         let mut documents = self.documents();
+        self.tell_of_disk(&mut documents, &[]);
         documents.sync_open(|file| self.language_of(file));
         self.send(documents.take_notes());
         documents.known(file).map(|known| known.version)
@@ -274,6 +287,14 @@ impl Client {
         let synced = documents.open_before(file, &self.language(file), text);
         self.send(documents.take_notes());
         synced
+    }
+
+    /// Sends the text of an open file once more, so that the server looks at it again; gives its version.
+    pub(crate) fn rebuild(&self, file: &WorkspacePath) -> Option<i32> {
+        let mut documents = self.documents();
+        let version = documents.rebuild(file);
+        self.send(documents.take_notes());
+        version
     }
 
     /// Tells of the save of a file, unless it was told; gives what the server had told before the
@@ -299,9 +320,9 @@ impl Client {
         Some(Synced { document, version: 0, mark: 0, sent: false })
     }
 
-    /// The version that it has of a file.
-    pub(crate) fn version_of(&self, file: &WorkspacePath) -> Option<i32> {
-        self.documents().known(file).map(|known| known.version)
+    /// Whether the text that it has of a file is still this one.
+    pub(crate) fn has_text(&self, file: &WorkspacePath, document: &Arc<Document>) -> bool {
+        self.documents().known(file).is_some_and(|known| Arc::ptr_eq(&known.document, document))
     }
 
     /// Whether a file is open in it.
@@ -312,6 +333,7 @@ impl Client {
     /// Says what became of files that this run changed.
     pub(crate) fn tell(&self, files: &[(WorkspacePath, Watched)]) {
         let mut documents = self.documents();
+        self.tell_of_disk(&mut documents, files);
         for (file, watched) in files {
             documents.tell(file, *watched);
         }
@@ -349,6 +371,9 @@ impl Client {
 
     /// Waits until it does, or until `deadline`.
     pub(crate) async fn ready(&self, deadline: Instant) -> Readiness {
+        if self.start.row.ready == Ready::Tsserver {
+            self.load_projects(deadline).await;
+        }
         loop {
             let ready = |state: &State| match self.readiness_in(state) {
                 Readiness::Busy(_) => None,
@@ -439,6 +464,37 @@ impl Client {
 
     fn language_of(&self, file: &WorkspacePath) -> Option<String> {
         self.start.row.language_of(file.rel()).map(str::to_owned)
+    }
+
+    /// How many folders nobody watches for it.
+    pub(crate) fn unwatched(&self) -> usize {
+        self.start.disk.unwatched()
+    }
+
+    /// Tells of what others changed on the disk, but for what is open, which is looked at by itself, and
+    /// for these files, which are told otherwise.
+    fn tell_of_disk(&self, documents: &mut Documents, otherwise: &[(WorkspacePath, Watched)]) {
+        let mut cursor = self.told_of_disk.lock().unwrap_or_else(PoisonError::into_inner);
+        let changes = match self.start.disk.since(&mut cursor) {
+            Changes::Some(changes) => changes,
+            Changes::Any => self.start.disk.everything(),
+        };
+        for (file, change) in changes {
+            let is_told = documents.known(&file).is_some()
+                || otherwise.iter().any(|(other, _)| *other == file);
+            if !is_told && self.reads(&file, change) {
+                documents.tell(&file, change);
+            }
+        }
+    }
+
+    /// Whether a file matters to the server: by its name, or as a folder that is gone with all in it.
+    fn reads(&self, file: &WorkspacePath, change: Watched) -> bool {
+        let row = &self.start.row;
+        let name = file.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        row.language_of(file.rel()).is_some()
+            || row.roots.iter().any(|marker| table::matches(marker, name))
+            || change == Watched::Deleted && file.extension().is_none()
     }
 
     /// The documents, with what the server has told so far as the mark of what is sent next.

@@ -17,20 +17,20 @@ use super::{
     client::{Client, Readiness},
     connection::CallError,
     documents::Synced,
-    requests::{DocumentDiagnostic, ExecuteCommand},
+    requests::DocumentDiagnostic,
     told::{Published, State},
 };
-use crate::{diagnostic::Diagnostic, position::Document, table::Wait};
+use crate::{
+    diagnostic::Diagnostic,
+    position::Document,
+    table::{Rebuild, Wait},
+};
 
 /// How long to wait for further publishes of a server that was expected to answer and does not.
 const PUSHED_SETTLE: Duration = Duration::from_millis(150);
 
 /// How long after a change of one file a server may take to publish for another.
 const BESIDE_SETTLE: Duration = Duration::from_millis(150);
-
-/// tsserver's commands that answer when they are done, and the command that carries them.
-const TSSERVER: &str = "typescript.tsserverRequest";
-const TSSERVER_COMMANDS: [&str; 2] = ["syntacticDiagnosticsSync", "semanticDiagnosticsSync"];
 
 /// Whether a compiler runs after a save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl Client {
         }
         let snapshot = match self.wait() {
             Wait::Pull {} => read.pull().await,
-            Wait::PushVersioned { settle_ms } => read.versioned(millis(*settle_ms)).await,
+            Wait::PushVersioned { settle_ms, .. } => read.versioned(millis(*settle_ms)).await,
             Wait::PushUnversioned { settle_ms, budget_ms } => {
                 read.unversioned(millis(*settle_ms), millis(*budget_ms)).await
             }
@@ -108,7 +108,7 @@ impl Client {
                 None => read.unversioned(millis(*settle_ms), Duration::MAX).await,
             },
         };
-        if self.version_of(file) == Some(sent.synced.version) {
+        if self.has_text(file, &sent.synced.document) {
             return snapshot;
         }
         read.snapshot(&[], 0, Settled::No("the file was changed meanwhile".to_owned()))
@@ -130,6 +130,7 @@ impl Client {
                 None => None,
             },
             Wait::TsserverSync { .. } => read.tsserver().await,
+            Wait::PushVersioned { rebuild: Rebuild::Forced, .. } => Some(read.looked_again().await),
             _ => None,
         };
         match (asked, read.published()) {
@@ -142,7 +143,12 @@ impl Client {
     /// Whether a file's diagnostics come by being asked for, so that those of files beside a changed one
     /// are asked for too.
     pub(crate) fn is_asked(&self) -> bool {
-        matches!(self.wait(), Wait::Pull {} | Wait::TsserverSync { .. })
+        matches!(
+            self.wait(),
+            Wait::Pull {}
+                | Wait::TsserverSync { .. }
+                | Wait::PushVersioned { rebuild: Rebuild::Forced, .. }
+        )
     }
 
     /// What the server says of a file at this moment, as it sends it: what it answers when it is asked,
@@ -228,7 +234,8 @@ impl Reading<'_> {
         let fresh = |state: &State| {
             let published = state.published(&self.path)?;
             let counts = match published.version {
-                Some(published) => published == version,
+                // A later one is of the same text, or the text is found to be another at the end.
+                Some(published) => published >= version,
                 None => published.sequence > mark,
             };
             counts.then(|| published.clone())
@@ -236,11 +243,34 @@ impl Reading<'_> {
         let Some(published) = self.client.told.until(self.deadline, fresh).await else {
             return self.unpublished();
         };
+        if matches!(self.client.wait(), Wait::PushVersioned { rebuild: Rebuild::Forced, .. }) {
+            return self.looked_again().await;
+        }
         if !settle.is_zero() {
             return self.quiet(settle, "it published for this version").await;
         }
         let published = self.beside(published).await;
         self.of(&published, Settled::Yes("it published for this version"))
+    }
+
+    /// What was published for a text since the server was told anything, and else what it publishes when it
+    /// is made to look at the text again: by itself it would not, whatever other files have become.
+    async fn looked_again(&self) -> Snapshot {
+        let how = Settled::Yes("it published for this version");
+        let (_, mark) = self.client.last_sent();
+        if let Some(published) = self.published().filter(|published| published.sequence > mark) {
+            return self.of(&published, how);
+        }
+        let Some(version) = self.client.rebuild(self.file) else { return self.unpublished() };
+        let fresh = |state: &State| {
+            let published = state.published(&self.path)?;
+            let is_fresh = published.version.is_some_and(|found| found >= i64::from(version));
+            is_fresh.then(|| published.clone())
+        };
+        match self.client.told.until(self.deadline, fresh).await {
+            Some(published) => self.of(&published, how),
+            None => self.unpublished(),
+        }
     }
 
     /// What was published before another file changed, unless that change makes the server publish anew.
@@ -338,23 +368,11 @@ impl Reading<'_> {
 
     /// Asks tsserver itself; none where the server does not carry the question.
     async fn tsserver(&self) -> Option<Snapshot> {
-        let commands = self.client.capability("/executeCommandProvider/commands")?.as_array()?;
-        if !commands.iter().any(|command| command == TSSERVER) {
-            return None;
-        }
-        let mut list = Vec::new();
-        for command in TSSERVER_COMMANDS {
-            let arguments = json!([command, { "file": self.path }]);
-            let params = json!({ "command": TSSERVER, "arguments": arguments });
-            let answer = match self.client.ask::<ExecuteCommand>(params, self.deadline).await {
-                Ok(answer) => answer,
-                Err(error) => return Some(self.snapshot(&[], 0, Settled::No(words(&error)))),
-            };
-            // A dead tsserver answers without a body.
-            let body = answer["body"].as_array()?;
-            list.extend(body.iter().map(of_tsserver));
-        }
-        Some(self.snapshot(&list, 0, Settled::Yes("tsserver was asked")))
+        let answer = self.client.tsserver_diagnostics(&self.path, self.deadline).await?;
+        Some(match answer {
+            Ok(list) => self.snapshot(&list, 0, Settled::Yes("tsserver was asked")),
+            Err(error) => self.snapshot(&[], 0, Settled::No(words(&error))),
+        })
     }
 
     /// Waits until nothing more is published for so long.
@@ -395,26 +413,6 @@ impl Reading<'_> {
 
 fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
-}
-
-/// A diagnostic of tsserver as one of the protocol: lines and columns from 1 there, from 0 here.
-fn of_tsserver(found: &Value) -> Value {
-    let place = |place: &Value| {
-        let from_zero = |value: &Value| value.as_u64().unwrap_or(1).saturating_sub(1);
-        json!({ "line": from_zero(&place["line"]), "character": from_zero(&place["offset"]) })
-    };
-    let severity = match found["category"].as_str() {
-        Some("error") => 1,
-        Some("warning") => 2,
-        _ => 4,
-    };
-    json!({
-        "range": { "start": place(&found["start"]), "end": place(&found["end"]) },
-        "severity": severity,
-        "code": found["code"],
-        "source": "typescript",
-        "message": found["text"],
-    })
 }
 
 /// Why a request failed, for a model.

@@ -346,6 +346,10 @@ impl Supervisor {
         let found = found.map_err(|missing| {
             NoServer::without_program(id, missing.to_string(), &slot.row.install)
         })?;
+        // From here on it is told of changes; what it reads by itself it reads later.
+        let disk = Arc::clone(&self.disk);
+        let since = tokio::task::spawn_blocking(move || disk.begin()).await;
+        let since = since.map_err(|error| NoServer::failed(id, error.to_string()))?;
         let program = Program::new(&found.path, &slot.key.root)
             .args(slot.row.args.iter().cloned())
             .stdin(Input::Piped)
@@ -362,6 +366,8 @@ impl Supervisor {
             settings: slot.row.settings_for(self.trust),
             row: slot.row.clone(),
             exit: process.exit_watch(),
+            disk: Arc::clone(&self.disk),
+            since,
         };
         let initialized = async {
             tokio::select! {

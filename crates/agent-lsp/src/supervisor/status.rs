@@ -139,8 +139,14 @@ fn standing(id: &str, root: Option<String>, standing: &Standing) -> ServerStatus
 
 /// What a server that runs did wrong, and what of it is not kept.
 fn remarks(running: &Running) -> Option<String> {
+    let unwatched = running.client.unwatched();
     let told = running.client.told.look();
     let mut remarks = Vec::new();
+    if unwatched > 0 {
+        remarks.push(format!(
+            "{unwatched} folders could not be watched: what others change there is not seen before `lsp reload`"
+        ));
+    }
     if told.nonsense > 0 {
         let count = told.nonsense;
         remarks.push(format!("{count} messages of it made no sense and were passed over"));

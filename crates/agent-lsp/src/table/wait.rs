@@ -18,6 +18,20 @@ pub enum Ready {
     ServerStatus,
     /// When `$/analyzerStatus` says that it does not analyze.
     AnalyzerStatus,
+    /// When its tsserver has named the project of every open file, and no progress runs.
+    Tsserver,
+}
+
+/// Whether a server looks again at a text that is open when another file changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Rebuild {
+    /// By itself.
+    #[default]
+    Itself,
+    /// When the text is sent again with clangd's `forceRebuild`.
+    Forced,
 }
 
 /// How a server's diagnostics come after a write.
@@ -31,6 +45,9 @@ pub enum Wait {
     PushVersioned {
         /// How long nothing must come after the right version; 0 where there is one publish for a version.
         settle_ms: u64,
+        /// Whether it looks again at a text when another file changed.
+        #[serde(default)]
+        rebuild: Rebuild,
     },
     /// They are published without a version.
     PushUnversioned {
@@ -61,7 +78,7 @@ impl Wait {
     pub fn settle(&self) -> Duration {
         Duration::from_millis(match self {
             Self::Pull {} => 0,
-            Self::PushVersioned { settle_ms }
+            Self::PushVersioned { settle_ms, .. }
             | Self::PushUnversioned { settle_ms, .. }
             | Self::CompilerOnSave { settle_ms, .. }
             | Self::TsserverSync { settle_ms } => *settle_ms,

@@ -62,7 +62,11 @@ pub(crate) static PYTHON: Language = Language {
     declared: &[("shop/order.py", "def total")],
     documented: "Adds the shipping",
     variable: ("basket", ("shop/order.py", "class Order")),
-    implemented: None,
+    implemented: Some((
+        ("shop/order.py", "class Priced"),
+        "Priced",
+        ("shop/order.py", "class Order(Priced)"),
+    )),
     references: &[
         ("shop/main.py", "import Order, total"),
         ("shop/main.py", "due = total(basket)"),
@@ -70,7 +74,7 @@ pub(crate) static PYTHON: Language = Language {
         ("shop/report.py", "import Order, total"),
         ("shop/report.py", "str(total(order))"),
     ],
-    library: ("shop/order.py", &["Order", "__init__", "price", "total"]),
+    library: ("shop/order.py", &["Priced", "Order", "__init__", "price", "total"]),
     after_emoji: ("shop/report.py", "str(total(order))"),
     breaks: Edit { file: "shop/main.py", from: "due = total", to: "due: str = total" },
     breaks_users: Edit {

