@@ -26,7 +26,7 @@ const SYSTEM: [(&[&str], &[&str]); 4] = [
     // A real terminal for the tests of the program at one.
     (&["tmux", "-V"], &["tmux"]),
     (&["go", "version"], &["golang-go"]),
-    // Debian 12's is of 2020 and speaks to Go 1.19: old, and the only one that needs no other registry.
+    // Debian 12's is of 2023 and speaks to Go 1.19: old, and to be had without another registry.
     (&["gopls", "version"], &["gopls"]),
     // The name stands for Debian's backport of the newer compiler; its source is what the server reads `std` from.
     (&["rust-analyzer", "--version"], &["rust-web-analyzer", "rust-web-src"]),

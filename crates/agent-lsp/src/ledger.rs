@@ -293,7 +293,7 @@ impl Ledger {
             }
             _ => self.known(file, server),
         };
-        let (mut new, fixed) = match known {
+        let (mut new, mut fixed) = match known {
             Some(known) => {
                 let fresh = waiting.map(|waiting| &waiting.fresh);
                 let (new, fixed) = diff(known, &now, fresh);
@@ -308,7 +308,9 @@ impl Ledger {
             }
         };
         if waiting.is_none() {
+            // Warnings of files that were not written are neither told when they come nor when they go.
             new.retain(|new| new.diagnostic.severity == Severity::Error);
+            fixed.retain(|fixed| fixed.severity == Severity::Error);
         }
         report.add(file, new, fixed);
         self.put(file, server, now);

@@ -124,6 +124,9 @@ impl Asked {
         if ready != Readiness::Ready && answer.as_ref().is_ok_and(is_empty) {
             ready = client.ready(self.late).await;
             answer = client.ask::<R>(params, self.deadline).await;
+            if matches!(ready, Readiness::Busy(_)) && answer.as_ref().is_ok_and(is_empty) {
+                return Err(self.failed(&CallError::TimedOut { unread: None }));
+            }
         }
         let answer = answer.map_err(|error| self.failed(&error))?;
         Ok((answer, evidence(&ready)))

@@ -250,11 +250,10 @@ impl Documents {
     pub(crate) fn tell(&mut self, file: &WorkspacePath, watched_as: Watched) {
         let uri = self.uri(file);
         self.note_in_folder(file, watched_as);
+        self.notes.push(Note::Watched(watched(&uri, watched_as)));
         if watched_as == Watched::Deleted {
-            // Before it is told as gone: what is open counts as there, whatever the disk says.
             self.close(file);
         }
-        self.notes.push(Note::Watched(watched(&uri, watched_as)));
     }
 
     /// Sends the text of an open file as a new version that has to be looked at, though it is the same;

@@ -29,9 +29,6 @@ use crate::{
 /// How long to wait for further publishes of a server that was expected to answer and does not.
 const PUSHED_SETTLE: Duration = Duration::from_millis(150);
 
-/// How long after a change of one file a server may take to publish for another.
-const BESIDE_SETTLE: Duration = Duration::from_millis(150);
-
 /// Whether a compiler runs after a save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Checks {
@@ -96,7 +93,7 @@ impl Client {
         let snapshot = match self.wait() {
             Wait::Pull {} => read.pull().await,
             Wait::PushVersioned { settle_ms, .. } => read.versioned(millis(*settle_ms)).await,
-            Wait::PushUnversioned { settle_ms, budget_ms } => {
+            Wait::PushUnversioned { settle_ms, budget_ms, .. } => {
                 read.unversioned(millis(*settle_ms), millis(*budget_ms)).await
             }
             Wait::CompilerOnSave { progress, begin_ms, settle_ms } => {
@@ -246,19 +243,16 @@ impl Reading<'_> {
         if matches!(self.client.wait(), Wait::PushVersioned { rebuild: Rebuild::Forced, .. }) {
             return self.looked_again().await;
         }
-        if !settle.is_zero() {
-            return self.quiet(settle, "it published for this version").await;
-        }
-        let published = self.beside(published).await;
-        self.of(&published, Settled::Yes("it published for this version"))
+        self.still(published, settle, "it published for this version").await
     }
 
-    /// What was published for a text since the server was told anything, and else what it publishes when it
-    /// is made to look at the text again: by itself it would not, whatever other files have become.
+    /// What is published for a text that was the last thing that the server was told, and else what it
+    /// publishes when it is made to look at the text again. By itself it publishes at times and takes a file
+    /// that was missing for missing still.
     async fn looked_again(&self) -> Snapshot {
         let how = Settled::Yes("it published for this version");
-        let (_, mark) = self.client.last_sent();
-        if let Some(published) = self.published().filter(|published| published.sequence > mark) {
+        let (_, told) = self.client.last_sent();
+        if let Some(published) = self.published().filter(|_| self.sent.synced.mark >= told) {
             return self.of(&published, how);
         }
         let Some(version) = self.client.rebuild(self.file) else { return self.unpublished() };
@@ -282,7 +276,7 @@ impl Reading<'_> {
         let newer = |state: &State| {
             state.published(&self.path).filter(|found| found.sequence > mark).cloned()
         };
-        let end = (at + BESIDE_SETTLE).min(self.deadline);
+        let end = (at + self.client.wait().beside()).min(self.deadline);
         self.client.told.until(end, newer).await.unwrap_or(published)
     }
 
@@ -296,12 +290,16 @@ impl Reading<'_> {
         let Some(published) = self.client.told.until(first, fresh).await else {
             return self.unpublished();
         };
-        if self.beside(published.clone()).await.sequence == published.sequence
-            && published.at.elapsed() >= settle
-        {
-            return self.of(&published, Settled::Yes("it published since, and then was quiet"));
+        self.still(published, settle, "it published since, and then was quiet").await
+    }
+
+    /// What was published, once nothing more came for so long.
+    async fn still(&self, published: Published, settle: Duration, how: &'static str) -> Snapshot {
+        let last = self.beside(published).await;
+        if last.at.elapsed() >= settle {
+            return self.of(&last, Settled::Yes(how));
         }
-        self.quiet(settle, "it published since, and then was quiet").await
+        self.quiet(settle.saturating_sub(last.at.elapsed()), how).await
     }
 
     async fn on_save(&self, checks: Checks, check: &Check<'_>) -> Snapshot {

@@ -45,6 +45,9 @@ pub enum Wait {
     PushVersioned {
         /// How long nothing must come after the right version; 0 where there is one publish for a version.
         settle_ms: u64,
+        /// How long after a change of one file it may take to publish for another.
+        #[serde(default = "beside")]
+        beside_ms: u64,
         /// Whether it looks again at a text when another file changed.
         #[serde(default)]
         rebuild: Rebuild,
@@ -55,6 +58,9 @@ pub enum Wait {
         settle_ms: u64,
         /// How long to wait for the first.
         budget_ms: u64,
+        /// How long after a change of one file it may take to publish for another.
+        #[serde(default = "beside")]
+        beside_ms: u64,
     },
     /// A compiler runs after each save and reports by progress.
     CompilerOnSave {
@@ -73,6 +79,17 @@ pub enum Wait {
 }
 
 impl Wait {
+    /// How long after a change of one file the server may take to publish for another.
+    #[must_use]
+    pub fn beside(&self) -> Duration {
+        Duration::from_millis(match self {
+            Self::PushVersioned { beside_ms, .. } | Self::PushUnversioned { beside_ms, .. } => {
+                *beside_ms
+            }
+            Self::Pull {} | Self::CompilerOnSave { .. } | Self::TsserverSync { .. } => beside(),
+        })
+    }
+
     /// How long nothing must come before a list is final.
     #[must_use]
     pub fn settle(&self) -> Duration {
@@ -84,4 +101,8 @@ impl Wait {
             | Self::TsserverSync { settle_ms } => *settle_ms,
         })
     }
+}
+
+fn beside() -> u64 {
+    150
 }

@@ -35,9 +35,6 @@ const OTHER_BASELINES: usize = 200;
 /// How long nothing must be published any more for the files beside the written ones.
 const BESIDE_QUIET: Duration = Duration::from_millis(10);
 
-/// How long a server may take to publish for other files when some were only deleted.
-const DELETED_WAITS: Duration = Duration::from_millis(150);
-
 /// How long diagnostics that were not there in time are waited for in the background.
 const LATE_WAITS: Duration = Duration::from_secs(120);
 
@@ -381,7 +378,7 @@ impl Lsp {
                 let since = since.any(|(_, published)| published.sequence > mark);
                 (since || state.publishes() > publishes).then_some(())
             };
-            told.until(deadline.min(Instant::now() + DELETED_WAITS), any).await;
+            told.until(deadline.min(Instant::now() + running.client.wait().beside()), any).await;
         } else if running.client.open_count() <= targets.len() {
             return;
         }
