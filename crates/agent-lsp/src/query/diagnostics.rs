@@ -57,7 +57,7 @@ impl Lsp {
         }
         for failure in &failures {
             unknown |= failure.exists();
-            whys.push(failure.why.clone());
+            whys.push(failure.words());
         }
         all.retain(|found| found.severity.counts());
         diagnostic::sort(&mut all);

@@ -16,11 +16,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::{
     capabilities::{field_of, of_client, says_yes},
     connection::{CallError, Connection},
-    documents::{Documents, Note, Saves, Synced, Watched},
+    documents::{Documents, Note, Synced, Watched},
     inbox::{Inbox, folder_of},
     requests::{
-        DidChange, DidChangeConfiguration, DidChangeWatchedFiles, DidClose, DidOpen, DidSave, Exit,
-        Initialize, Initialized, Shutdown,
+        DidChange, DidChangeConfiguration, DidChangeWatchedFiles, DidClose, DidOpen, DidSave, Initialize,
+        Initialized, Shutdown,
     },
     told::{State, Told},
 };
@@ -141,17 +141,13 @@ impl Client {
             let settings = json!({ "settings": start.settings });
             connection.notify::<DidChangeConfiguration>(settings)?;
         }
-        let saves = match start.row.wait {
-            Wait::CompilerOnSave { .. } => Saves::WhenAsked,
-            _ => Saves::AtOnce,
-        };
         Ok(Self {
             told,
             connection,
             capabilities,
             version: answer["serverInfo"]["version"].as_str().map(str::to_owned),
             encoding,
-            documents: Mutex::new(Documents::new(start.workspace.clone(), saves)),
+            documents: Mutex::new(Documents::new(start.workspace.clone(), start.row.clone())),
             saves: Mutex::default(),
             initialized: Instant::now(),
             opened: Mutex::default(),
@@ -252,8 +248,8 @@ impl Client {
     /// Those of reading this file.
     pub(crate) fn sync(&self, file: &WorkspacePath) -> agent_workspace::Result<Synced> {
         let mut documents = self.documents();
-        documents.sync_open(|file| self.language_of(file));
-        let synced = documents.sync(file, &self.language(file));
+        documents.sync_open();
+        let synced = documents.sync(file);
         self.send(documents.take_notes());
         synced
     }
@@ -262,7 +258,7 @@ impl Client {
     /// a file.
     pub(crate) fn version_now(&self, file: &WorkspacePath) -> Option<i32> {
         let mut documents = self.documents();
-        documents.sync_open(|file| self.language_of(file));
+        documents.sync_open();
         self.send(documents.take_notes());
         documents.known(file).map(|known| known.version)
     }
@@ -271,7 +267,7 @@ impl Client {
     /// was broken before.
     pub(crate) fn open_before(&self, file: &WorkspacePath, text: Document) -> Synced {
         let mut documents = self.documents();
-        let synced = documents.open_before(file, &self.language(file), text);
+        let synced = documents.open_before(file, text);
         self.send(documents.take_notes());
         synced
     }
@@ -370,9 +366,8 @@ impl Client {
     pub(crate) async fn shut_down(&self, deadline: Instant) {
         let answer = self.connection.request::<Shutdown>(Value::Null, deadline).await;
         if !matches!(answer, Err(CallError::Stopped)) {
-            let _ = self.connection.notify::<Exit>(Value::Null);
+            self.connection.exit();
         }
-        self.connection.close_input();
     }
 
     fn readiness_in(&self, state: &State) -> Readiness {
@@ -434,11 +429,7 @@ impl Client {
 
     /// The language id of a file.
     pub(crate) fn language(&self, file: &WorkspacePath) -> String {
-        self.language_of(file).unwrap_or_else(|| "plaintext".to_owned())
-    }
-
-    fn language_of(&self, file: &WorkspacePath) -> Option<String> {
-        self.start.row.language_of(file.rel()).map(str::to_owned)
+        self.start.row.language_of(file.rel()).unwrap_or("plaintext").to_owned()
     }
 
     /// The documents, with what the server has told so far as the mark of what is sent next.

@@ -88,7 +88,10 @@ impl Connection {
         tasks.spawn(pump_out(from_loop, writer.clone(), Arc::clone(&calls)));
         let ended = Arc::new(watch::Sender::new(false));
         let tells = Arc::clone(&ended);
+        // The main loop panics when nobody can ask it any more.
+        let asks = socket.clone();
         tasks.spawn(async move {
+            let _asks = asks;
             // It ends with the server's output, or when the server is too far behind to go on.
             let _ = main_loop.run_buffered(loop_in.compat(), loop_out.compat_write()).await;
             tells.send_replace(true);
@@ -152,8 +155,11 @@ impl Connection {
         self.socket.notify::<N>(params).map_err(|_| CallError::Stopped)
     }
 
-    /// Closes the server's input, after what is queued.
-    pub(crate) fn close_input(&self) {
+    /// Tells the server to end, and closes its input after that.
+    pub(crate) fn exit(&self) {
+        // Not by way of the main loop, which would come after the end of the input. What was told before
+        // is out since the server answered `shutdown`, or it does not read.
+        let _ = self.writer.send_json(&json!({ "jsonrpc": "2.0", "method": "exit" }));
         self.writer.close();
     }
 }

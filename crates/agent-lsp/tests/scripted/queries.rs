@@ -89,8 +89,8 @@ pub(crate) async fn a_call_with_wrong_arguments_says_which() {
         (json!({ "action": "hover", "file": "a.toy", "line": 1 }), "symbol_required"),
         (json!({ "action": "hover", "file": "a.toy", "line": 1, "symbol": "" }), "symbol_required"),
         (json!({ "action": "hover", "file": "a.toy", "line": 2, "symbol": "area" }), "symbol_not_found"),
-        (json!({ "action": "hover", "file": "a.toy", "line": 9, "symbol": "area" }), "symbol_not_found"),
-        (json!({ "action": "hover", "file": "a.toy", "line": 0, "symbol": "area" }), "symbol_not_found"),
+        (json!({ "action": "hover", "file": "a.toy", "line": 9, "symbol": "area" }), "line_out_of_range"),
+        (json!({ "action": "hover", "file": "a.toy", "line": 0, "symbol": "area" }), "line_out_of_range"),
         (json!({ "action": "hover", "file": "no.toy", "line": 1, "symbol": "area" }), "not_found"),
         (json!({ "action": "hover", "file": "../a.toy", "line": 1, "symbol": "a" }), "outside_workspace"),
         (json!({ "action": "hover", "line": 1, "symbol": "area" }), "invalid_args"),
@@ -297,6 +297,8 @@ pub(crate) async fn a_server_that_cannot_read_the_project_answers_partially() {
     let checkout = Setup::new([row(script).ready("server_status")])
         .file("a.toy", "def area\narea\n")
         .make();
+    checkout.call("lsp", json!({ "action": "symbols", "file": "a.toy" })).await.unwrap();
+    checkout.until_state("toy", "unhealthy").await;
     let answer = checkout.try_ask("definition", "a.toy", 2, "area").await.unwrap();
     assert_eq!(answer.data["evidence"], "partial");
     assert!(answer.joined_text().ends_with("the server cannot read the whole project, so there may be more"));
@@ -415,7 +417,7 @@ pub(crate) async fn a_file_that_is_gone_is_closed_and_told_as_deleted() {
     let (state, _, found) = checkout.diagnostics("b.toy").await;
     assert_eq!((state.as_str(), found), ("dirty", vec!["undefined name shape".to_owned()]));
     let about_lib = about(&checkout.log(), &checkout.uri("lib.toy"));
-    assert_eq!(about_lib, ["didOpen", "documentSymbol", "deleted", "didClose"]);
+    assert_eq!(about_lib, ["didOpen", "documentSymbol", "didClose", "deleted"]);
     let gone = checkout.call("lsp", json!({ "action": "symbols", "file": "lib.toy" })).await;
     assert_eq!(gone.unwrap_err().code, "not_found");
 }

@@ -84,7 +84,7 @@ pub(crate) async fn a_start_that_takes_long_is_said_and_goes_on() {
         .make();
     let error = checkout.try_ask("hover", "a.toy", 2, "area").await.unwrap_err();
     assert_eq!((error.kind, error.code.as_ref()), (ErrorKind::Unavailable, "not_ready"));
-    assert_eq!(error.message, "toy is still starting; ask again in a few seconds");
+    assert_eq!(error.message, "toy: it is still starting; ask again in a few seconds");
     checkout.until_state("toy", "ready").await;
     assert_eq!(hover(&checkout).await, "```toy\ndef area\n```");
     assert_eq!(checkout.log().started().len(), 1);
@@ -132,11 +132,11 @@ pub(crate) async fn a_crash_fails_the_pending_calls_and_a_restart_opens_the_docu
     }
     let error = checkout.try_ask("hover", "a.toy", 2, "area").await.unwrap_err();
     assert_eq!(error.code, "server_failed");
-    assert!(error.message.starts_with("toy ended by itself (exited with code 70"), "{}", error.message);
+    assert!(error.message.starts_with("toy: it ended by itself (exited with code 70"), "{}", error.message);
     assert_eq!(checkout.log().started().len(), 1, "it was started again at once");
     tokio::time::sleep(Duration::from_millis(150)).await;
     checkout.diagnostics("b.toy").await;
-    let log = checkout.log();
+    let log = checkout.until_sent("textDocument/didOpen", 4).await;
     assert_eq!(log.started().len(), 2);
     let second = log.started()[1];
     let opened: Vec<_> = log
@@ -167,7 +167,7 @@ pub(crate) async fn after_three_crashes_nothing_is_started_before_a_reload() {
     assert_eq!(error.code, "server_failed");
     assert_eq!(
         error.message,
-        "toy ended by itself (exited with code 1); it ended 3 times and is not started again before \
+        "toy: it ended by itself (exited with code 1); it ended 3 times and is not started again before \
          `lsp reload`"
     );
     assert_eq!(checkout.log().started().len(), 3);
@@ -336,7 +336,7 @@ pub(crate) async fn a_start_that_hangs_leaves_no_process() {
         assert_eq!(state_of(&written), "unknown");
         assert_eq!(
             woven(&written),
-            "diagnostics pending for a.toy (toy is still starting; ask again in a few seconds)"
+            "diagnostics pending for a.toy (toy: it is still starting; ask again in a few seconds)"
         );
         let log = checkout.until(|log| log.spawned().len() == 1).await;
         let all = processes(&log);
