@@ -165,10 +165,8 @@ impl Supervisor {
         file: &WorkspacePath,
         deadline: Instant,
     ) -> Result<(Vec<Arc<Running>>, Vec<NoServer>), NoServer> {
-        let (full, linters): (Vec<_>, Vec<_>) = self
-            .candidates(file)?
-            .into_iter()
-            .partition(|candidate| candidate.role == Role::Full);
+        let (full, linters): (Vec<_>, Vec<_>) =
+            self.candidates(file)?.into_iter().partition(|candidate| candidate.role == Role::Full);
         let first = async {
             let mut tried = Vec::new();
             for candidate in full {
@@ -274,9 +272,8 @@ impl Supervisor {
             let found = rows.filter_map(|(row, _)| roots::find(&self.workspace, file, row));
             found.map(|root| root.real_path).collect()
         });
-        let meant = |slot: &&Arc<Slot>| {
-            roots.as_ref().is_none_or(|roots| roots.contains(&slot.key().root))
-        };
+        let meant =
+            |slot: &&Arc<Slot>| roots.as_ref().is_none_or(|roots| roots.contains(&slot.key().root));
         let slots: Vec<_> = self.slots().values().filter(meant).cloned().collect();
         let resets = slots.iter().map(|slot| async move {
             let opened = slot.opened();
@@ -317,9 +314,9 @@ impl Supervisor {
         let key = Key { id: row.id.clone(), root: root.real_path.clone() };
         let mut slots = self.slots();
         Arc::clone(
-            slots.entry(key.clone()).or_insert_with(|| {
-                Arc::new(Slot::new(key, row.clone(), root, self.restart_after))
-            }),
+            slots
+                .entry(key.clone())
+                .or_insert_with(|| Arc::new(Slot::new(key, row.clone(), root, self.restart_after))),
         )
     }
 

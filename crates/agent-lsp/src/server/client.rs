@@ -19,8 +19,8 @@ use super::{
     documents::{Documents, Note, Synced, Watched},
     inbox::{Inbox, folder_of},
     requests::{
-        DidChange, DidChangeConfiguration, DidChangeWatchedFiles, DidClose, DidOpen, DidSave, Initialize,
-        Initialized, Shutdown,
+        DidChange, DidChangeConfiguration, DidChangeWatchedFiles, DidClose, DidOpen, DidSave,
+        Initialize, Initialized, Shutdown,
     },
     told::{State, Told},
 };
@@ -322,9 +322,7 @@ impl Client {
         let mut tries = 0;
         loop {
             match self.connection.request::<R>(params.clone(), deadline).await {
-                Err(CallError::Refused { code, .. })
-                    if is_out_of_date(code) && tries < RETRIES =>
-                {
+                Err(CallError::Refused { code, .. }) if is_out_of_date(code) && tries < RETRIES => {
                     tries += 1;
                     tokio::time::sleep(RETRY_PAUSE).await;
                 }
@@ -447,7 +445,6 @@ impl Client {
                 (Instant::now(), sequence);
         }
         for note in notes {
-
             let _ = match note {
                 Note::Open(params, file) => {
                     let path = self.path(&file);

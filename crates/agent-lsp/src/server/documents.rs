@@ -221,8 +221,7 @@ impl Documents {
     /// Brings every open document up to the disk, since a shell may have changed them, and announces the
     /// files that came and went beside them.
     pub(crate) fn sync_open(&mut self) {
-        let used: Vec<_> =
-            self.open.iter().map(|(file, open)| (file.clone(), open.used)).collect();
+        let used: Vec<_> = self.open.iter().map(|(file, open)| (file.clone(), open.used)).collect();
         let clock = self.clock;
         for (file, used) in used {
             // One that cannot be read is told of where it is asked for.

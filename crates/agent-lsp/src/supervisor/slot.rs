@@ -401,9 +401,8 @@ impl Supervisor {
 /// Ends the process of a server that can be asked nothing any more, and the calls to one whose process
 /// ended while somebody else holds its output open.
 async fn watch_end(running: Weak<Running>) {
-    let Some((deaf, mut exit)) = running
-        .upgrade()
-        .map(|running| (running.client.ended(), running.process.exit_watch()))
+    let Some((deaf, mut exit)) =
+        running.upgrade().map(|running| (running.client.ended(), running.process.exit_watch()))
     else {
         return;
     };

@@ -208,8 +208,10 @@ impl Lsp {
             }
         }
         join_all(baselines).await;
-        join_all(servers(targets).into_iter().map(|one| self.baselines_beside(targets, one, until)))
-            .await;
+        join_all(
+            servers(targets).into_iter().map(|one| self.baselines_beside(targets, one, until)),
+        )
+        .await;
         let mut marks = HashMap::new();
         for running in servers(targets) {
             marks.insert(key(running), running.client.told.look().sequence());
@@ -264,10 +266,8 @@ impl Lsp {
         let needed = |other: &Other| self.ledger().needs_baseline(&other.shown, &running.id);
         let others: Vec<_> = others.into_iter().filter(needed).take(OTHER_BASELINES).collect();
         let looks = others.iter().map(|other| async move {
-            let snapshot = running
-                .client
-                .settled_beside(&other.file, &other.shown, &other.sent, until)
-                .await;
+            let snapshot =
+                running.client.settled_beside(&other.file, &other.shown, &other.sent, until).await;
             if matches!(snapshot.settled, Settled::Yes(_)) {
                 self.ledger().baseline(&other.shown, &running.id, snapshot.diagnostics);
             }
@@ -305,13 +305,11 @@ impl Lsp {
         let pairs: Vec<_> =
             there.flat_map(|target| target.servers.iter().map(move |one| (target, one))).collect();
         let looks = pairs.iter().map(|(target, running)| async move {
-            let snapshot =
-                self.settled_now(running, &target.file, &target.shown, deadline).await.0;
+            let snapshot = self.settled_now(running, &target.file, &target.shown, deadline).await.0;
             Observed::new(&target.shown, &running.id, seen(running, snapshot))
         });
         let mut observed = join_all(looks).await;
-        let all_settled =
-            observed.iter().all(|one| matches!(one.snapshot, Seen::Settled(_)));
+        let all_settled = observed.iter().all(|one| matches!(one.snapshot, Seen::Settled(_)));
         // What is said of other files while the written ones are not settled may be of the text before.
         if all_settled {
             observed.extend(self.observe_beside(targets, marks, deadline).await);

@@ -2,9 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use agent_testkit::lsp::{
-    Holds, Kind, Nth, Rule, START, Script, Step, Toy, alive,
-};
+use agent_testkit::lsp::{Holds, Kind, Nth, Rule, START, Script, Step, Toy, alive};
 use agent_tool_core::ErrorKind;
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -75,13 +73,10 @@ pub(crate) async fn two_roots_have_a_process_each() {
 
 // spec: LSP-16
 pub(crate) async fn a_start_that_takes_long_is_said_and_goes_on() {
-    let script = Script::toy("toy", Toy::push()).on(
-        "initialize",
-        [Step::request("x/hold", json!({})), Step::Wait(600), Step::Default],
-    );
-    let checkout = of_script(script)
-        .waits(|waits| waits.answer = Duration::from_millis(200))
-        .make();
+    let script = Script::toy("toy", Toy::push())
+        .on("initialize", [Step::request("x/hold", json!({})), Step::Wait(600), Step::Default]);
+    let checkout =
+        of_script(script).waits(|waits| waits.answer = Duration::from_millis(200)).make();
     let error = checkout.try_ask("hover", "a.toy", 2, "area").await.unwrap_err();
     assert_eq!((error.kind, error.code.as_ref()), (ErrorKind::Unavailable, "not_ready"));
     assert_eq!(error.message, "toy: it is still starting; ask again in a few seconds");
@@ -109,10 +104,10 @@ pub(crate) async fn a_server_that_exits_at_once_says_why_and_is_not_tried_again_
 
 // spec: LSP-16
 pub(crate) async fn a_crash_fails_the_pending_calls_and_a_restart_opens_the_documents_again() {
-    let crash = Rule::on(HOVER).process(Nth::Only(1)).nth(Nth::Only(3)).then([
-        Step::Stderr("assertion failed".to_owned()),
-        Step::Exit(70),
-    ]);
+    let crash = Rule::on(HOVER)
+        .process(Nth::Only(1))
+        .nth(Nth::Only(3))
+        .then([Step::Stderr("assertion failed".to_owned()), Step::Exit(70)]);
     let silent = Rule::on(HOVER).process(Nth::Only(1)).nth(Nth::Until(2)).then([Step::Silence]);
     let script = Script::toy("toy", Toy::push()).rule(crash).rule(silent);
     let checkout = of_script(script)
@@ -132,7 +127,11 @@ pub(crate) async fn a_crash_fails_the_pending_calls_and_a_restart_opens_the_docu
     }
     let error = checkout.try_ask("hover", "a.toy", 2, "area").await.unwrap_err();
     assert_eq!(error.code, "server_failed");
-    assert!(error.message.starts_with("toy: it ended by itself (exited with code 70"), "{}", error.message);
+    assert!(
+        error.message.starts_with("toy: it ended by itself (exited with code 70"),
+        "{}",
+        error.message
+    );
     assert_eq!(checkout.log().started().len(), 1, "it was started again at once");
     tokio::time::sleep(Duration::from_millis(150)).await;
     checkout.diagnostics("b.toy").await;
@@ -154,9 +153,7 @@ pub(crate) async fn a_crash_fails_the_pending_calls_and_a_restart_opens_the_docu
 pub(crate) async fn after_three_crashes_nothing_is_started_before_a_reload() {
     let script = Script::toy("toy", Toy::push())
         .rule(Rule::on(HOVER).process(Nth::Until(3)).then([Step::Exit(1)]));
-    let checkout = of_script(script)
-        .waits(|waits| waits.restart = Duration::from_millis(1))
-        .make();
+    let checkout = of_script(script).waits(|waits| waits.restart = Duration::from_millis(1)).make();
     for crashes in 1..=3 {
         checkout.try_ask("hover", "a.toy", 2, "area").await.unwrap_err();
         checkout.until_state("toy", "crashed").await;
@@ -177,7 +174,8 @@ pub(crate) async fn after_three_crashes_nothing_is_started_before_a_reload() {
 
 // spec: LSP-01, LSP-11
 pub(crate) async fn a_marker_without_a_binary_starts_nothing() {
-    let checkout = Setup::new([toy(Toy::push()).missing()]).file("a.toy", "def area\narea\n").make();
+    let checkout =
+        Setup::new([toy(Toy::push()).missing()]).file("a.toy", "def area\narea\n").make();
     for _ in 0..2 {
         let status = checkout.status("toy").await;
         assert_eq!((&status["state"], &status["root"]), (&json!("no program"), &json!(".")));
@@ -212,10 +210,7 @@ pub(crate) async fn a_binary_without_a_marker_starts_nothing() {
     assert!(status["why"].as_str().unwrap().contains(MARKER), "{status}");
     let error = checkout.try_ask("hover", "a.toy", 2, "area").await.unwrap_err();
     assert_eq!(error.code, "no_server");
-    assert_eq!(
-        error.message,
-        "no root marker is above a.toy; toy looks for toy.root"
-    );
+    assert_eq!(error.message, "no root marker is above a.toy; toy looks for toy.root");
     assert_eq!(woven(&checkout.write("a.toy", "area\n").await), "");
     assert_eq!(checkout.log().started().len(), 0);
 }
@@ -259,7 +254,8 @@ pub(crate) async fn reload_restarts_the_servers_of_a_root() {
 
 // spec: LSP-01, LSP-12
 pub(crate) async fn reload_finds_a_program_that_was_installed_meanwhile() {
-    let checkout = Setup::new([toy(Toy::push()).missing()]).file("a.toy", "def area\narea\n").make();
+    let checkout =
+        Setup::new([toy(Toy::push()).missing()]).file("a.toy", "def area\narea\n").make();
     checkout.try_ask("hover", "a.toy", 2, "area").await.unwrap_err();
     checkout.install("toy");
     let error = checkout.try_ask("hover", "a.toy", 2, "area").await.unwrap_err();
@@ -271,8 +267,7 @@ pub(crate) async fn reload_finds_a_program_that_was_installed_meanwhile() {
 pub(crate) async fn an_idle_server_is_ended_and_a_busy_one_is_spared() {
     let slow = Rule::on(HOVER).nth(Nth::Only(1)).then([Step::Wait(900), Step::Default]);
     let script = Script::toy("toy", Toy::push()).rule(slow);
-    let checkout =
-        of_script(script).waits(|waits| waits.idle = Duration::from_millis(200)).make();
+    let checkout = of_script(script).waits(|waits| waits.idle = Duration::from_millis(200)).make();
     assert_eq!(hover(&checkout).await, "```toy\ndef area\n```", "it was ended while it answered");
     let log = checkout.until(|log| log.of(Kind::Exit).count() == 1).await;
     let methods = log.methods();
