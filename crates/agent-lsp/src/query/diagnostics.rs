@@ -53,7 +53,10 @@ impl Lsp {
                     whys.push(format!("{}: {why}", running.id));
                 }
             }
-            all.extend(snapshot.diagnostics);
+            // What two servers say alike is said once; what one says twice is there twice.
+            let mut found = snapshot.diagnostics;
+            found.retain(|one| !all.iter().any(|other: &Diagnostic| other.says_the_same(one)));
+            all.extend(found);
         }
         for failure in &failures {
             unknown |= failure.exists();
@@ -61,7 +64,6 @@ impl Lsp {
         }
         all.retain(|found| found.severity.counts());
         diagnostic::sort(&mut all);
-        all.dedup();
         let state = match (all.is_empty(), unknown) {
             (false, _) => State::Dirty,
             (true, true) => State::Unknown,

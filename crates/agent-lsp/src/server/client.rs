@@ -327,13 +327,17 @@ impl Client {
                     tokio::time::sleep(RETRY_PAUSE).await;
                 }
                 Err(CallError::Stopped) => {
-                    // How it ended is told with the failure.
-                    let _ = tokio::time::timeout(EXIT, self.start.exit.clone().wait()).await;
+                    self.exit_seen().await;
                     return Err(CallError::Stopped);
                 }
                 answer => return answer,
             }
         }
+    }
+
+    /// Waits for the end of the process of a server that is gone, so that it can be said how it ended.
+    pub(crate) async fn exit_seen(&self) {
+        let _ = tokio::time::timeout(EXIT, self.start.exit.clone().wait()).await;
     }
 
     /// Whether it knows the project by now, as far as it tells.
@@ -353,7 +357,7 @@ impl Client {
             if let Some(readiness) = self.told.until(again, ready).await {
                 return readiness;
             }
-            if Instant::now() >= deadline {
+            if Instant::now() >= deadline || self.told.is_over() {
                 return self.readiness();
             }
         }

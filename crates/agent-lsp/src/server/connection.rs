@@ -66,6 +66,7 @@ pub(crate) struct Connection {
     socket: ServerSocket,
     calls: Arc<Calls>,
     writer: FrameWriter,
+    told: Arc<Told>,
     ended: Arc<watch::Sender<bool>>,
     _tasks: JoinSet<()>,
 }
@@ -84,10 +85,11 @@ impl Connection {
         let (to_loop, loop_in) = duplex(PIPE_BYTES);
         let (loop_out, from_loop) = duplex(PIPE_BYTES);
         let mut tasks = JoinSet::new();
-        tasks.spawn(pump_in(FrameReader::new(output), to_loop, Arc::clone(&calls), told));
+        let hears = Arc::clone(&told);
+        tasks.spawn(pump_in(FrameReader::new(output), to_loop, Arc::clone(&calls), hears));
         tasks.spawn(pump_out(from_loop, writer.clone(), Arc::clone(&calls)));
         let ended = Arc::new(watch::Sender::new(false));
-        let tells = Arc::clone(&ended);
+        let (tells, over) = (Arc::clone(&ended), Arc::clone(&told));
         // The main loop panics when nobody can ask it any more.
         let asks = socket.clone();
         tasks.spawn(async move {
@@ -95,8 +97,9 @@ impl Connection {
             // It ends with the server's output, or when the server is too far behind to go on.
             let _ = main_loop.run_buffered(loop_in.compat(), loop_out.compat_write()).await;
             tells.send_replace(true);
+            over.end();
         });
-        Self { socket, calls, writer, ended, _tasks: tasks }
+        Self { socket, calls, writer, told, ended, _tasks: tasks }
     }
 
     /// Waits until nothing can be asked any more.
@@ -111,6 +114,7 @@ impl Connection {
     /// its output open.
     pub(crate) fn give_up(&self) {
         self.ended.send_replace(true);
+        self.told.end();
     }
 
     /// Asks, and waits until `deadline`. A future that is dropped cancels its request.

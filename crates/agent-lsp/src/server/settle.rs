@@ -108,6 +108,10 @@ impl Client {
                 None => read.unversioned(millis(*settle_ms), Duration::MAX).await,
             },
         };
+        if self.told.is_over() {
+            self.exit_seen().await;
+            return read.snapshot(&[], 0, Settled::No("the server ended".to_owned()));
+        }
         if self.version_of(file) == Some(sent.synced.version) {
             return snapshot;
         }

@@ -90,37 +90,6 @@ pub(crate) async fn a_first_incomplete_publish_is_not_taken_as_final() {
     }
 }
 
-// spec: LSP-04
-pub(crate) async fn a_check_that_an_earlier_save_began_is_not_taken_for_this_one() {
-    // The first check is cut short by the second save, as rust-analyzer does it.
-    let cut = Rule::on("textDocument/didSave").nth(Nth::Only(1)).then([
-        Step::begin("toy/check/1", "check"),
-        Step::Wait(150),
-        Step::publish([]),
-        Step::end("toy/check/1"),
-    ]);
-    let whole = Rule::on("textDocument/didSave").nth(Nth::From(2)).then([
-        Step::begin("toy/check/2", "check"),
-        Step::Wait(400),
-        Step::publish([error(0, "found late")]),
-        Step::end("toy/check/2"),
-    ]);
-    let script = Script::toy("toy", Toy::without_diagnostics()).rule(cut).rule(whole);
-    let checkout = Setup::new([row(script).wait(ON_SAVE)])
-        .file("a.toy", "def area\n")
-        .waits(|waits| waits.answer = Duration::from_secs(5))
-        .make();
-    let first = checkout.diagnostics("a.toy");
-    let second = async {
-        checkout.until_sent("textDocument/didSave", 1).await;
-        checkout.put("a.toy", "def areas\n");
-        checkout.diagnostics("a.toy").await
-    };
-    let ((first, ..), (state, _, found)) = tokio::join!(first, second);
-    assert_eq!((state.as_str(), found), ("dirty", vec!["found late".to_owned()]));
-    assert_ne!(first, "clean", "the file was changed while its first check ran");
-}
-
 // spec: LSP-04, LSP-16
 pub(crate) async fn silence_is_unknown_and_never_clean() {
     let ways = [

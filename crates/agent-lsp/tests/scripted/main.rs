@@ -17,7 +17,9 @@ use libtest_mimic::{Arguments, Trial};
 macro_rules! trials {
     ($($module:ident: $($name:ident)+;)+) => {
         vec![$($(Trial::test(stringify!($name), || {
+            let begun = std::time::Instant::now();
             on_a_runtime($module::$name());
+            if std::env::var_os("TIMES").is_some() { eprintln!("TIME {:>6} {}", begun.elapsed().as_millis(), stringify!($name)); }
             Ok(())
         })),+),+]
     };
@@ -85,7 +87,6 @@ fn main() {
         diagnostics:
             every_way_of_telling_gives_errors_and_warnings_and_clean
             a_first_incomplete_publish_is_not_taken_as_final
-            a_check_that_an_earlier_save_began_is_not_taken_for_this_one
             silence_is_unknown_and_never_clean
             a_list_that_did_not_change_and_is_not_published_again_is_not_confirmed
             what_was_published_for_the_text_before_is_not_taken_for_this_one
@@ -106,6 +107,7 @@ fn main() {
             new_errors_of_other_files_are_told
             files_that_nobody_opened_are_told_where_the_server_publishes_for_them
             a_batch_of_files_is_settled_once
+            a_check_that_the_next_save_cut_short_is_not_taken_for_the_whole
             created_files_are_announced_and_deleted_ones_forgotten
             a_server_is_told_of_a_file_only_once_it_is_there
             a_server_that_never_publishes_is_pending_and_never_clean

@@ -241,7 +241,7 @@ pub(crate) async fn reload_restarts_the_servers_of_a_root() {
     let servers = output.data["servers"].as_array().unwrap();
     assert_eq!(servers.len(), 1, "{servers:?}");
     assert_eq!((&servers[0]["root"], &servers[0]["state"]), (&json!("one"), &json!("ready")));
-    let log = checkout.log();
+    let log = checkout.until_sent("textDocument/didOpen", 3).await;
     let started = log.started();
     assert_eq!(started.len(), 3);
     assert!(!alive(started[0]) && alive(started[1]) && alive(started[2]));

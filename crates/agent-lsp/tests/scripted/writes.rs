@@ -208,6 +208,27 @@ pub(crate) async fn a_batch_of_files_is_settled_once() {
 }
 
 // spec: LSP-13
+pub(crate) async fn a_check_that_the_next_save_cut_short_is_not_taken_for_the_whole() {
+    // As rust-analyzer does it: the first check ends at once when the second begins.
+    let checks = Rule::on(SAVE).nth(Nth::Only(1)).then([
+        Step::begin("toy/check/1", "check"),
+        Step::Wait(150),
+        Step::publish([]),
+        Step::end("toy/check/1"),
+        Step::begin("toy/check/2", "check"),
+        Step::Wait(300),
+        Step::publish([diagnostic(range(0, 0, 1), 1, "E", "found by the second")]),
+        Step::end("toy/check/2"),
+    ]);
+    let script =
+        Script::toy("toy", Toy::without_diagnostics()).rule(checks).on(SAVE, [Step::Silence]);
+    let checkout = Setup::new([row(script).wait(ON_SAVE)]).make();
+    let written = checkout.write_all(&[("a.toy", Some("a\n")), ("b.toy", Some("b\n"))]).await;
+    assert_eq!(new_of(&written), ["found by the second"]);
+    assert_eq!(checkout.log().calls(SAVE).len(), 2);
+}
+
+// spec: LSP-13
 pub(crate) async fn created_files_are_announced_and_deleted_ones_forgotten() {
     let checkout = Setup::new([row(Script::toy("toy", Toy::pull().watched())).wait(PULL)])
         .file("user.toy", "area\n")
