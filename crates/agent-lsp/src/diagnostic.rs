@@ -166,6 +166,17 @@ impl Diagnostic {
     }
 }
 
+impl Diagnostic {
+    /// Whether another one says the same of the same line, as two servers do.
+    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
+        self.file == other.file
+            && self.line == other.line
+            && self.severity == other.severity
+            && self.code == other.code
+            && self.message == other.message
+    }
+}
+
 /// Errors first, then by file and place, then as they came: the order in which diagnostics are printed and cut.
 pub fn sort(diagnostics: &mut [Diagnostic]) {
     diagnostics.sort_by(|a, b| {

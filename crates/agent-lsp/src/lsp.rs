@@ -249,8 +249,7 @@ impl LspBuilder {
     #[must_use]
     pub fn build(self) -> Lsp {
         let Self { workspace, edits, launcher, table, trust, waits } = self;
-        let supervisor =
-            Supervisor::new(workspace.clone(), launcher.clone(), table, trust, &waits);
+        let supervisor = Supervisor::new(workspace.clone(), launcher.clone(), table, trust, &waits);
         let shared = Shared {
             workspace,
             edits,

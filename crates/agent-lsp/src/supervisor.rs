@@ -162,20 +162,43 @@ impl Supervisor {
         Err(NoServer::all(&self.workspace.show(file), failures))
     }
 
-    /// The first full server for a file and every linter, as far as they run or can be started.
+    /// The first full server for a file and every linter, as far as they run or can be started until
+    /// `deadline`.
+    ///
+    /// # Errors
+    /// Why none does.
     pub(crate) async fn all(
         self: &Arc<Self>,
         file: &WorkspacePath,
         deadline: Instant,
     ) -> Result<(Vec<Arc<Running>>, Vec<NoServer>), NoServer> {
-        let (full, linters): (Vec<_>, Vec<_>) = self
-            .candidates(file)?
-            .into_iter()
-            .partition(|candidate| candidate.role == Role::Full);
+        self.all_by(file, |_| deadline).await
+    }
+
+    /// The same, where no start may take longer than `patience`, be it that it was waited for before: a
+    /// server that hangs delays one call, not each.
+    pub(crate) async fn all_within(
+        self: &Arc<Self>,
+        file: &WorkspacePath,
+        patience: Duration,
+    ) -> Result<(Vec<Arc<Running>>, Vec<NoServer>), NoServer> {
+        let by = |slot: &Slot| {
+            Instant::now() + patience.saturating_sub(slot.starting_for().unwrap_or_default())
+        };
+        self.all_by(file, by).await
+    }
+
+    async fn all_by(
+        self: &Arc<Self>,
+        file: &WorkspacePath,
+        by: impl Fn(&Slot) -> Instant,
+    ) -> Result<(Vec<Arc<Running>>, Vec<NoServer>), NoServer> {
+        let (full, linters): (Vec<_>, Vec<_>) =
+            self.candidates(file)?.into_iter().partition(|candidate| candidate.role == Role::Full);
         let first = async {
             let mut tried = Vec::new();
             for candidate in full {
-                let found = self.running(&candidate.slot, deadline).await;
+                let found = self.running(&candidate.slot, by(&candidate.slot)).await;
                 // One that exists stands for its language, be it that it does not run.
                 let last = found.as_ref().map_or_else(NoServer::exists, |_| true);
                 tried.push(found);
@@ -185,7 +208,7 @@ impl Supervisor {
             }
             tried
         };
-        let linters = join_all(linters.iter().map(|one| self.running(&one.slot, deadline)));
+        let linters = join_all(linters.iter().map(|one| self.running(&one.slot, by(&one.slot))));
         let (tried, linters) = tokio::join!(first, linters);
         let mut running = Vec::new();
         let mut failures = Vec::new();
@@ -277,9 +300,8 @@ impl Supervisor {
             let found = rows.filter_map(|(row, _)| roots::find(&self.workspace, file, row));
             found.map(|root| root.real_path).collect()
         });
-        let meant = |slot: &&Arc<Slot>| {
-            roots.as_ref().is_none_or(|roots| roots.contains(&slot.key().root))
-        };
+        let meant =
+            |slot: &&Arc<Slot>| roots.as_ref().is_none_or(|roots| roots.contains(&slot.key().root));
         let slots: Vec<_> = self.slots().values().filter(meant).cloned().collect();
         let resets = slots.iter().map(|slot| async move {
             let opened = slot.opened();
@@ -320,9 +342,9 @@ impl Supervisor {
         let key = Key { id: row.id.clone(), root: root.real_path.clone() };
         let mut slots = self.slots();
         Arc::clone(
-            slots.entry(key.clone()).or_insert_with(|| {
-                Arc::new(Slot::new(key, row.clone(), root, self.restart_after))
-            }),
+            slots
+                .entry(key.clone())
+                .or_insert_with(|| Arc::new(Slot::new(key, row.clone(), root, self.restart_after))),
         )
     }
 

@@ -130,7 +130,7 @@ impl Report {
             });
             let mut kept: Vec<New> = Vec::with_capacity(news.new.len());
             for new in news.new.drain(..) {
-                if !kept.iter().any(|other| says_the_same(&other.diagnostic, &new.diagnostic)) {
+                if !kept.iter().any(|other| other.diagnostic.says_the_same(&new.diagnostic)) {
                     kept.push(new);
                 }
             }
@@ -147,7 +147,7 @@ impl Report {
         });
         diagnostic::sort(&mut self.fixed);
         diagnostic::sort(&mut self.remaining);
-        self.remaining.dedup_by(|a, b| a.file == b.file && says_the_same(a, b));
+        self.remaining.dedup_by(|a, b| a.says_the_same(b));
     }
 
     /// Whether there is nothing to tell but that nothing changed.
@@ -309,13 +309,6 @@ fn counts<'a>(diagnostics: impl Iterator<Item = &'a Diagnostic>) -> String {
         .flatten()
         .collect::<Vec<_>>()
         .join(", ")
-}
-
-fn says_the_same(one: &Diagnostic, other: &Diagnostic) -> bool {
-    one.line == other.line
-        && one.severity == other.severity
-        && one.code == other.code
-        && one.message == other.message
 }
 
 fn line(out: &mut String, text: &str) {

@@ -90,11 +90,16 @@ impl Asked {
         self.ask_by::<R>(params, self.soon).await
     }
 
-    /// The same for answers that must be whole: the server gets more time to know the project.
+    /// The same for answers that must be whole: the server gets more time to know the project, and is not
+    /// asked where it does not.
     pub(crate) async fn ask_ready<R>(&self, params: Value) -> Result<(Value, Evidence), ToolError>
     where
         R: Request<Params = Value, Result = Value>,
     {
+        let _used = self.running.hold();
+        if let Readiness::Busy(_) = self.running.client.ready(self.late).await {
+            return Err(self.failed(&CallError::TimedOut { unread: None }));
+        }
         self.ask_by::<R>(params, self.late).await
     }
 

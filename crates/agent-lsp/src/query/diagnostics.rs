@@ -54,15 +54,17 @@ impl Lsp {
                     whys.push(format!("{}: {why}", running.id));
                 }
             }
-            all.extend(without_shadows(snapshot.diagnostics));
+            // What two servers say alike is said once; what one says twice is there twice.
+            let mut found = without_shadows(snapshot.diagnostics);
+            found.retain(|one| !all.iter().any(|other: &Diagnostic| other.says_the_same(one)));
+            all.extend(found);
         }
         for failure in &failures {
             unknown |= failure.exists();
-            whys.push(failure.why.clone());
+            whys.push(failure.words());
         }
         all.retain(|found| found.severity.counts());
         diagnostic::sort(&mut all);
-        all.dedup();
         let state = match (all.is_empty(), unknown) {
             (false, _) => State::Dirty,
             (true, true) => State::Unknown,

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use agent_tool_core::ToolError;
+use futures::future::join_all;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -129,20 +130,23 @@ impl Lsp {
                 .map_err(crate::supervisor::NoServer::into_error)?;
         }
         live.retain(|running| running.client.offers("workspace/symbol").is_some());
+        let answers = live.iter().map(|running| async move {
+            let _used = running.hold();
+            let ready = running.client.ready(deadline).await;
+            let params = json!({ "query": query });
+            (running, ready, running.client.ask::<WorkspaceSymbol>(params, deadline).await)
+        });
         let mut found = Vec::new();
         let mut worst = Evidence::Confirmed;
         let mut failure = None;
         let mut asked = 0;
-        for running in &live {
-            let _used = running.hold();
-            let ready = running.client.ready(deadline).await;
-            if ready != Readiness::Ready {
-                worst = evidence(&ready);
-            }
-            let params = json!({ "query": query });
-            match running.client.ask::<WorkspaceSymbol>(params, deadline).await {
+        for (running, ready, answer) in join_all(answers).await {
+            match answer {
                 Ok(answer) => {
                     asked += 1;
+                    if ready != Readiness::Ready {
+                        worst = evidence(&ready);
+                    }
                     let mut places = Places::new(self, running.client.encoding());
                     let mut all = Vec::new();
                     collect(&answer, "", "", &mut all);

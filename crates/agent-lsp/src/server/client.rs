@@ -17,10 +17,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::{
     capabilities::{field_of, of_client, says_yes},
     connection::{CallError, Connection},
-    documents::{Documents, Note, Saves, Synced, Watched},
+    documents::{Documents, Note, Synced, Watched},
     inbox::{Inbox, folder_of},
     requests::{
-        DidChange, DidChangeConfiguration, DidChangeWatchedFiles, DidClose, DidOpen, DidSave, Exit,
+        DidChange, DidChangeConfiguration, DidChangeWatchedFiles, DidClose, DidOpen, DidSave,
         Initialize, Initialized, Shutdown,
     },
     told::{State, Told},
@@ -150,17 +150,13 @@ impl Client {
             let settings = json!({ "settings": start.settings });
             connection.notify::<DidChangeConfiguration>(settings)?;
         }
-        let saves = match start.row.wait {
-            Wait::CompilerOnSave { .. } => Saves::WhenAsked,
-            _ => Saves::AtOnce,
-        };
         Ok(Self {
             told,
             connection,
             capabilities,
             version: answer["serverInfo"]["version"].as_str().map(str::to_owned),
             encoding,
-            documents: Mutex::new(Documents::new(start.workspace.clone(), saves)),
+            documents: Mutex::new(Documents::new(start.workspace.clone(), start.row.clone())),
             saves: Mutex::default(),
             told_of_disk: Mutex::new(start.since),
             loaded: Mutex::default(),
@@ -264,8 +260,8 @@ impl Client {
     pub(crate) fn sync(&self, file: &WorkspacePath) -> agent_workspace::Result<Synced> {
         let mut documents = self.documents();
         self.tell_of_disk(&mut documents, &[]);
-        documents.sync_open(|file| self.language_of(file));
-        let synced = documents.sync(file, &self.language(file));
+        documents.sync_open();
+        let synced = documents.sync(file);
         self.send(documents.take_notes());
         synced
     }
@@ -275,7 +271,7 @@ impl Client {
     pub(crate) fn version_now(&self, file: &WorkspacePath) -> Option<i32> {
         let mut documents = self.documents();
         self.tell_of_disk(&mut documents, &[]);
-        documents.sync_open(|file| self.language_of(file));
+        documents.sync_open();
         self.send(documents.take_notes());
         documents.known(file).map(|known| known.version)
     }
@@ -284,7 +280,7 @@ impl Client {
     /// was broken before.
     pub(crate) fn open_before(&self, file: &WorkspacePath, text: Document) -> Synced {
         let mut documents = self.documents();
-        let synced = documents.open_before(file, &self.language(file), text);
+        let synced = documents.open_before(file, text);
         self.send(documents.take_notes());
         synced
     }
@@ -348,20 +344,22 @@ impl Client {
         let mut tries = 0;
         loop {
             match self.connection.request::<R>(params.clone(), deadline).await {
-                Err(CallError::Refused { code, .. })
-                    if is_out_of_date(code) && tries < RETRIES =>
-                {
+                Err(CallError::Refused { code, .. }) if is_out_of_date(code) && tries < RETRIES => {
                     tries += 1;
                     tokio::time::sleep(RETRY_PAUSE).await;
                 }
                 Err(CallError::Stopped) => {
-                    // How it ended is told with the failure.
-                    let _ = tokio::time::timeout(EXIT, self.start.exit.clone().wait()).await;
+                    self.exit_seen().await;
                     return Err(CallError::Stopped);
                 }
                 answer => return answer,
             }
         }
+    }
+
+    /// Waits for the end of the process of a server that is gone, so that it can be said how it ended.
+    pub(crate) async fn exit_seen(&self) {
+        let _ = tokio::time::timeout(EXIT, self.start.exit.clone().wait()).await;
     }
 
     /// Whether it knows the project by now, as far as it tells.
@@ -384,7 +382,7 @@ impl Client {
             if let Some(readiness) = self.told.until(again, ready).await {
                 return readiness;
             }
-            if Instant::now() >= deadline {
+            if Instant::now() >= deadline || self.told.is_over() {
                 return self.readiness();
             }
         }
@@ -395,9 +393,8 @@ impl Client {
     pub(crate) async fn shut_down(&self, deadline: Instant) {
         let answer = self.connection.request::<Shutdown>(Value::Null, deadline).await;
         if !matches!(answer, Err(CallError::Stopped)) {
-            let _ = self.connection.notify::<Exit>(Value::Null);
+            self.connection.exit();
         }
-        self.connection.close_input();
     }
 
     fn readiness_in(&self, state: &State) -> Readiness {
@@ -459,11 +456,7 @@ impl Client {
 
     /// The language id of a file.
     pub(crate) fn language(&self, file: &WorkspacePath) -> String {
-        self.language_of(file).unwrap_or_else(|| "plaintext".to_owned())
-    }
-
-    fn language_of(&self, file: &WorkspacePath) -> Option<String> {
-        self.start.row.language_of(file.rel()).map(str::to_owned)
+        self.start.row.language_of(file.rel()).unwrap_or("plaintext").to_owned()
     }
 
     /// How many folders nobody watches for it.
@@ -512,7 +505,6 @@ impl Client {
                 (Instant::now(), sequence);
         }
         for note in notes {
-
             let _ = match note {
                 Note::Open(params, file) => {
                     let path = self.path(&file);

@@ -66,6 +66,7 @@ pub(crate) struct Connection {
     socket: ServerSocket,
     calls: Arc<Calls>,
     writer: FrameWriter,
+    told: Arc<Told>,
     ended: Arc<watch::Sender<bool>>,
     _tasks: JoinSet<()>,
 }
@@ -84,19 +85,21 @@ impl Connection {
         let (to_loop, loop_in) = duplex(PIPE_BYTES);
         let (loop_out, from_loop) = duplex(PIPE_BYTES);
         let mut tasks = JoinSet::new();
-        tasks.spawn(pump_in(FrameReader::new(output), to_loop, Arc::clone(&calls), told));
+        let hears = Arc::clone(&told);
+        tasks.spawn(pump_in(FrameReader::new(output), to_loop, Arc::clone(&calls), hears));
         tasks.spawn(pump_out(from_loop, writer.clone(), Arc::clone(&calls)));
         let ended = Arc::new(watch::Sender::new(false));
-        let tells = Arc::clone(&ended);
-        let socket_of_loop = socket.clone();
+        let (tells, over) = (Arc::clone(&ended), Arc::clone(&told));
+        // The main loop panics when nobody can ask it any more.
+        let asks = socket.clone();
         tasks.spawn(async move {
-            // The loop panics where it is polled once more after its last socket is gone.
-            let _kept = socket_of_loop;
+            let _asks = asks;
             // It ends with the server's output, or when the server is too far behind to go on.
             let _ = main_loop.run_buffered(loop_in.compat(), loop_out.compat_write()).await;
             tells.send_replace(true);
+            over.end();
         });
-        Self { socket, calls, writer, ended, _tasks: tasks }
+        Self { socket, calls, writer, told, ended, _tasks: tasks }
     }
 
     /// Waits until nothing can be asked any more.
@@ -111,6 +114,7 @@ impl Connection {
     /// its output open.
     pub(crate) fn give_up(&self) {
         self.ended.send_replace(true);
+        self.told.end();
     }
 
     /// Asks, and waits until `deadline`. A future that is dropped cancels its request.
@@ -155,8 +159,11 @@ impl Connection {
         self.socket.notify::<N>(params).map_err(|_| CallError::Stopped)
     }
 
-    /// Closes the server's input, after what is queued.
-    pub(crate) fn close_input(&self) {
+    /// Tells the server to end, and closes its input after that.
+    pub(crate) fn exit(&self) {
+        // Not by way of the main loop, which would come after the end of the input. What was told before
+        // is out since the server answered `shutdown`, or it does not read.
+        let _ = self.writer.send_json(&json!({ "jsonrpc": "2.0", "method": "exit" }));
         self.writer.close();
     }
 }

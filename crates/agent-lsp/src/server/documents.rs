@@ -15,7 +15,11 @@ use agent_workspace::{ErrorKind, FileIdentity, MAX_SEARCH_BYTES, Workspace, Work
 use async_lsp::lsp_types::Url;
 use serde_json::{Value, json};
 
-use crate::{position::Document, uri};
+use crate::{
+    position::Document,
+    table::{Server, Wait},
+    uri,
+};
 
 /// How many documents stay open in one server. Those that were not asked for longest are closed.
 pub(crate) const MAX_OPEN: usize = 100;
@@ -71,7 +75,7 @@ struct Open {
 
 /// When a server is told of a save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Saves {
+enum Saves {
     /// With the text.
     AtOnce,
     /// When it is asked for, since a save starts a compiler.
@@ -86,7 +90,8 @@ pub(crate) struct Documents {
     /// The files of the server's languages in the folders of what was opened.
     folders: HashMap<WorkspacePath, Folder>,
     notes: Vec<Note>,
-    saves: Saves,
+    /// The row of the server, which knows its languages.
+    row: Server,
     clock: u64,
     /// What the server had told before it was sent what is being sent.
     mark: u64,
@@ -99,13 +104,13 @@ struct Folder {
 }
 
 impl Documents {
-    pub(crate) fn new(workspace: Workspace, saves: Saves) -> Self {
+    pub(crate) fn new(workspace: Workspace, row: Server) -> Self {
         Self {
             workspace,
             open: HashMap::new(),
             folders: HashMap::new(),
             notes: Vec::new(),
-            saves,
+            row,
             clock: 0,
             mark: 0,
         }
@@ -142,11 +147,7 @@ impl Documents {
     ///
     /// # Errors
     /// Those of reading it. A file that is gone is closed.
-    pub(crate) fn sync(
-        &mut self,
-        file: &WorkspacePath,
-        language: &str,
-    ) -> agent_workspace::Result<Synced> {
+    pub(crate) fn sync(&mut self, file: &WorkspacePath) -> agent_workspace::Result<Synced> {
         self.clock += 1;
         let clock = self.clock;
         let identity = match self.workspace.identity(file) {
@@ -164,7 +165,7 @@ impl Documents {
         }
         let content = self.workspace.read_up_to(file, MAX_SEARCH_BYTES)?;
         let document = Arc::new(Document::decode(&content.bytes));
-        let uri = self.uri(file);
+        let (uri, saves) = (self.uri(file), self.saves());
         let synced = match self.open.get_mut(file) {
             Some(open) if open.document.text() == document.text() => {
                 open.identity = settled(content.identity);
@@ -181,14 +182,14 @@ impl Documents {
                     "textDocument": { "uri": uri, "version": version },
                     "contentChanges": [{ "text": document.text() }],
                 })));
-                open.saved = self.saves == Saves::AtOnce;
+                open.saved = saves == Saves::AtOnce;
                 if open.saved {
                     self.notes.push(saved(&uri));
                 }
                 open.synced(true)
             }
             None => {
-                let opened = self.open_with(file, language, document, settled(content.identity));
+                let opened = self.open_with(file, document, settled(content.identity));
                 self.close_beyond(MAX_OPEN);
                 opened
             }
@@ -197,15 +198,10 @@ impl Documents {
     }
 
     /// Opens a file with a text that is not that of the disk any more: what was there before a write.
-    pub(crate) fn open_before(
-        &mut self,
-        file: &WorkspacePath,
-        language: &str,
-        text: Document,
-    ) -> Synced {
+    pub(crate) fn open_before(&mut self, file: &WorkspacePath, text: Document) -> Synced {
         match self.known(file) {
             Some(known) => known,
-            None => self.open_with(file, language, Arc::new(text), None),
+            None => self.open_with(file, Arc::new(text), None),
         }
     }
 
@@ -222,38 +218,33 @@ impl Documents {
         }
     }
 
-    /// Brings every open document up to the disk, since a shell may have changed them, and says
-    /// which had changed.
-    pub(crate) fn sync_open(
-        &mut self,
-        language: impl Fn(&WorkspacePath) -> Option<String>,
-    ) -> Vec<WorkspacePath> {
-        let files: Vec<_> = self.open.keys().cloned().collect();
+    /// Brings every open document up to the disk, since a shell may have changed them, and announces the
+    /// files that came and went beside them.
+    pub(crate) fn sync_open(&mut self) {
+        let used: Vec<_> = self.open.iter().map(|(file, open)| (file.clone(), open.used)).collect();
         let clock = self.clock;
-        let mut changed = Vec::new();
-        for file in files {
-            let used = self.open.get(&file).map(|open| open.used);
-            let synced = self.sync(&file, &language(&file).unwrap_or_default());
-            if let (Some(open), Some(used)) = (self.open.get_mut(&file), used) {
+        for (file, used) in used {
+            // One that cannot be read is told of where it is asked for.
+            let _ = self.sync(&file);
+            if let Some(open) = self.open.get_mut(&file) {
                 open.used = used;
-            }
-            if synced.is_ok_and(|synced| synced.sent) || !self.open.contains_key(&file) {
-                changed.push(file);
             }
         }
         self.clock = clock;
-        self.look_into_folders(&|file| language(file).is_some());
-        changed
+        let folders: HashSet<_> = self.open.keys().filter_map(WorkspacePath::parent).collect();
+        self.folders.retain(|folder, _| folders.contains(folder));
+        folders.iter().for_each(|folder| self.look_into(folder));
     }
 
     /// Says what became of a file that this run wrote, opened or not.
     pub(crate) fn tell(&mut self, file: &WorkspacePath, watched_as: Watched) {
         let uri = self.uri(file);
         self.note_in_folder(file, watched_as);
-        self.notes.push(Note::Watched(watched(&uri, watched_as)));
         if watched_as == Watched::Deleted {
+            // An open text stands for its file, be it gone.
             self.close(file);
         }
+        self.notes.push(Note::Watched(watched(&uri, watched_as)));
     }
 
     /// Sends the text of an open file as a new version that has to be looked at, though it is the same;
@@ -288,47 +279,52 @@ impl Documents {
     fn open_with(
         &mut self,
         file: &WorkspacePath,
-        language: &str,
         document: Arc<Document>,
         identity: Option<FileIdentity>,
     ) -> Synced {
         self.clock += 1;
+        let language = self.row.language_of(file.rel()).unwrap_or("plaintext");
         let params = json!({
             "textDocument": {
                 "uri": self.uri(file), "languageId": language, "version": 1, "text": document.text(),
             },
         });
         self.notes.push(Note::Open(params, file.clone()));
-        let (used, saved) = (self.clock, self.saves == Saves::AtOnce);
+        let (used, saved) = (self.clock, self.saves() == Saves::AtOnce);
         let open = Open { identity, document, version: 1, mark: self.mark, used, saved };
         let synced = open.synced(true);
         self.open.insert(file.clone(), open);
+        if let Some(folder) = file.parent().filter(|folder| !self.folders.contains_key(folder)) {
+            self.look_into(&folder);
+        }
         synced
     }
 
-    /// Announces files that came and went in the folders of what is open, but for those that are in
-    /// `told` already. A folder that is new here is only looked at.
-    fn look_into_folders(&mut self, takes: &impl Fn(&WorkspacePath) -> bool) {
-        let folders: HashSet<_> = self.open.keys().filter_map(WorkspacePath::parent).collect();
-        self.folders.retain(|folder, _| folders.contains(folder));
-        for folder in folders {
-            let Ok(identity) = self.workspace.identity(&folder) else { continue };
-            if self.folders.get(&folder).is_some_and(|known| known.identity == Some(identity)) {
-                continue;
-            }
-            let names = self.workspace.names(&folder).unwrap_or_default();
-            let takes = |name: &OsString| folder.join(name).is_some_and(|file| takes(&file));
-            let names: BTreeSet<_> = names.into_iter().filter(takes).collect();
-            let looked_at = Folder { identity: settled(identity), names };
-            let known = self.folders.insert(folder.clone(), looked_at);
-            let (Some(known), Some(now)) = (known, self.folders.get(&folder)) else { continue };
-            let came = now.names.difference(&known.names).map(|name| (name, Watched::Created));
-            let went = known.names.difference(&now.names).map(|name| (name, Watched::Deleted));
-            let changes: Vec<_> = came
-                .chain(went)
-                .filter_map(|(name, watched)| Some((folder.join(name)?, watched)))
-                .collect();
-            changes.into_iter().for_each(|(file, watched)| self.tell(&file, watched));
+    /// Announces files that came to a folder and went from it. One that is new here is only looked at.
+    fn look_into(&mut self, folder: &WorkspacePath) {
+        let Ok(identity) = self.workspace.identity(folder) else { return };
+        if self.folders.get(folder).is_some_and(|known| known.identity == Some(identity)) {
+            return;
+        }
+        let mut names: BTreeSet<_> =
+            self.workspace.names(folder).unwrap_or_default().into_iter().collect();
+        names.retain(|name| self.row.language_of(name.as_ref()).is_some());
+        let looked_at = Folder { identity: settled(identity), names };
+        let Some(known) = self.folders.insert(folder.clone(), looked_at) else { return };
+        let now = &self.folders[folder];
+        let came = now.names.difference(&known.names).map(|name| (name, Watched::Created));
+        let went = known.names.difference(&now.names).map(|name| (name, Watched::Deleted));
+        let changes: Vec<_> = came
+            .chain(went)
+            .filter_map(|(name, watched)| Some((folder.join(name)?, watched)))
+            .collect();
+        changes.into_iter().for_each(|(file, watched)| self.tell(&file, watched));
+    }
+
+    fn saves(&self) -> Saves {
+        match self.row.wait {
+            Wait::CompilerOnSave { .. } => Saves::WhenAsked,
+            _ => Saves::AtOnce,
         }
     }
 

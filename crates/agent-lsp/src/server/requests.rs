@@ -51,7 +51,6 @@ requests! {
 
 notifications! {
     Initialized "initialized";
-    Exit "exit";
     DidOpen "textDocument/didOpen";
     DidChange "textDocument/didChange";
     DidSave "textDocument/didSave";

@@ -105,6 +105,10 @@ impl Client {
                 None => read.unversioned(millis(*settle_ms), Duration::MAX).await,
             },
         };
+        if self.told.is_over() {
+            self.exit_seen().await;
+            return read.snapshot(&[], 0, Settled::No("the server ended".to_owned()));
+        }
         if self.has_text(file, &sent.synced.document) {
             return snapshot;
         }

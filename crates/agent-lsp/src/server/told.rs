@@ -55,6 +55,8 @@ pub(crate) struct State {
     publishes: u64,
     /// Counts the server's wishes that answers be asked for anew.
     pub refreshes: u64,
+    /// Nothing more will be told.
+    gone: bool,
     sequence: u64,
 }
 
@@ -118,7 +120,18 @@ impl Told {
         self.bell.send_modify(|count| *count += 1);
     }
 
-    /// Waits until `found` finds something in the state, or until `deadline`.
+    /// Nothing more will be told: whoever waits is to know.
+    pub(crate) fn end(&self) {
+        self.change(|state| state.gone = true);
+    }
+
+    /// Whether nothing more will be told.
+    pub(crate) fn is_over(&self) -> bool {
+        self.look().gone
+    }
+
+    /// Waits until `found` finds something in the state, until nothing more will be told, or until
+    /// `deadline`.
     pub(crate) async fn until<T>(
         &self,
         deadline: Instant,
@@ -127,8 +140,12 @@ impl Told {
         let mut bell = self.bell.subscribe();
         loop {
             bell.mark_unchanged();
-            if let Some(found) = found(&self.look()) {
-                return Some(found);
+            {
+                let state = self.look();
+                let found = found(&state);
+                if found.is_some() || state.gone {
+                    return found;
+                }
             }
             match timeout_at(deadline.into(), bell.changed()).await {
                 Ok(Ok(())) => {}
@@ -138,7 +155,7 @@ impl Told {
     }
 
     /// Waits until nothing that `watched` gives has changed for so long, or until `deadline`; false
-    /// where the deadline came first.
+    /// where the deadline came first, or the end.
     pub(crate) async fn quiet<T: PartialEq>(
         &self,
         long: Duration,
@@ -154,7 +171,7 @@ impl Told {
             });
             match changed.await {
                 Some(now) => last = now,
-                None => return end < deadline || Instant::now() < deadline,
+                None => return end < deadline && !self.is_over(),
             }
         }
     }

@@ -9,6 +9,7 @@ pub(crate) struct NoServer {
     pub code: &'static str,
     /// The server, where it is about one.
     pub id: Option<String>,
+    /// Why, without the server's name.
     pub why: String,
 }
 
@@ -29,24 +30,24 @@ impl NoServer {
 
     /// The program is not there, or does not answer.
     pub(crate) fn without_program(id: &str, why: String, install: &str) -> Self {
-        let why = format!("{id}: {why}; to install it: {install}");
+        let why = format!("{why}; to install it: {install}");
         Self { code: "no_server", id: Some(id.to_owned()), why }
     }
 
     /// It was found, and cannot be started or ended.
     pub(crate) fn failed(id: &str, why: String) -> Self {
-        Self { code: "server_failed", id: Some(id.to_owned()), why: format!("{id}: {why}") }
+        Self { code: "server_failed", id: Some(id.to_owned()), why }
     }
 
     /// It is being started.
     pub(crate) fn starting(id: &str) -> Self {
-        let why = format!("{id} is still starting; ask again in a few seconds");
+        let why = "it is still starting; ask again in a few seconds".to_owned();
         Self { code: "not_ready", id: Some(id.to_owned()), why }
     }
 
     /// The run is over.
     pub(crate) fn closed(id: &str) -> Self {
-        let why = format!("{id} is not started: the language servers of this run were closed");
+        let why = "it is not started: the language servers of this run were closed".to_owned();
         Self { code: "closed", id: Some(id.to_owned()), why }
     }
 
@@ -55,7 +56,7 @@ impl NoServer {
         if let [only] = failures.as_slice() {
             return only.clone();
         }
-        let whys: Vec<_> = failures.iter().map(|failure| failure.why.as_str()).collect();
+        let whys: Vec<_> = failures.iter().map(Self::words).collect();
         let why = if whys.is_empty() {
             format!("no language server for {file} answers such a question")
         } else {
@@ -69,11 +70,19 @@ impl NoServer {
         !matches!(self.code, "no_server" | "closed")
     }
 
+    /// Why, in words that name the server.
+    pub(crate) fn words(&self) -> String {
+        match &self.id {
+            Some(id) => format!("{id}: {}", self.why),
+            None => self.why.clone(),
+        }
+    }
+
     pub(crate) fn into_error(self) -> ToolError {
         let kind = match self.code {
             "server_failed" => ErrorKind::Failed,
             _ => ErrorKind::Unavailable,
         };
-        ToolError::new(kind, self.code, self.why).with_data(json!({ "server": self.id }))
+        ToolError::new(kind, self.code, self.words()).with_data(json!({ "server": self.id }))
     }
 }

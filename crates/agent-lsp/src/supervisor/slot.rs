@@ -145,7 +145,7 @@ impl Slot {
 
     pub(crate) fn standing(&self) -> Standing {
         let mut inner = self.lock();
-        inner.notice_end(&self.key.id, self.restart);
+        inner.notice_end(self.restart);
         match &inner.state {
             State::Idle => Standing::Idle,
             State::Starting(_) => Standing::Starting,
@@ -161,7 +161,7 @@ impl Slot {
     pub(super) async fn reset(&self) -> bool {
         let before = {
             let mut inner = self.lock();
-            inner.notice_end(&self.key.id, self.restart);
+            inner.notice_end(self.restart);
             inner.crashes.clear();
             inner.take()
         };
@@ -223,11 +223,11 @@ impl Inner {
     }
 
     /// Takes note of a server that ended by itself.
-    fn notice_end(&mut self, id: &str, restart: Duration) {
+    fn notice_end(&mut self, restart: Duration) {
         let State::Running(running) = &self.state else { return };
         let Some(report) = running.process.exited() else { return };
         self.reopen = to_reopen(running);
-        self.crashed(format!("{id} ended by itself ({})", ended(&report)), restart);
+        self.crashed(format!("it ended by itself ({})", ended(&report)), restart);
     }
 
     fn crashed(&mut self, mut why: String, restart: Duration) {
@@ -282,7 +282,7 @@ impl Supervisor {
     ) -> Result<Arc<Running>, NoServer> {
         let mut started = {
             let mut inner = slot.lock();
-            inner.notice_end(&slot.key.id, slot.restart);
+            inner.notice_end(slot.restart);
             match &inner.state {
                 State::Running(running) => {
                     // While the slot is locked, so that it is not ended as one that nobody uses.
@@ -407,9 +407,8 @@ impl Supervisor {
 /// Ends the process of a server that can be asked nothing any more, and the calls to one whose process
 /// ended while somebody else holds its output open.
 async fn watch_end(running: Weak<Running>) {
-    let Some((deaf, mut exit)) = running
-        .upgrade()
-        .map(|running| (running.client.ended(), running.process.exit_watch()))
+    let Some((deaf, mut exit)) =
+        running.upgrade().map(|running| (running.client.ended(), running.process.exit_watch()))
     else {
         return;
     };
@@ -485,6 +484,8 @@ impl Drop for Use<'_> {
 /// How a server ended, with the last of its error output.
 fn ended(report: &ExitReport) -> String {
     let mut text = report.to_string();
+    // The lines after the first are its error output.
+    text.truncate(text.find('\n').unwrap_or(text.len()));
     let tail = &report.stderr[report.stderr.len().saturating_sub(TAIL_LINES)..];
     if !tail.is_empty() {
         let _ = write!(text, "; its last words: {}", tail.join(" | "));

@@ -23,6 +23,9 @@ use crate::{
     supervisor::{NoServer, Running},
 };
 
+/// How much of a start's budget the start itself may take: three of four parts.
+const START_SHARE: (u32, u32) = (3, 4);
+
 /// How long the diagnostics of the text before a write are waited for.
 const BASELINE_WAITS: Duration = Duration::from_millis(300);
 
@@ -33,7 +36,7 @@ const OTHER_FILES: usize = 20;
 const OTHER_BASELINES: usize = 200;
 
 /// How long nothing must be published any more for the files beside the written ones.
-const BESIDE_QUIET: Duration = Duration::from_millis(10);
+const BESIDE_QUIET: Duration = Duration::from_millis(20);
 
 /// How long diagnostics that were not there in time are waited for in the background.
 const LATE_WAITS: Duration = Duration::from_secs(120);
@@ -120,16 +123,15 @@ impl Lsp {
         }
         let begun = Instant::now();
         self.start_reaper();
-        let (all_live, start) = self.start_budget(&targets);
         let waits = self.shared.waits;
-        let deadline = begun + if all_live { waits.write } else { start };
-        join_all(targets.iter_mut().map(|target| self.find_servers(target, deadline))).await;
+        // A start may take the most of its budget, the rest is for what servers say that run by then.
+        let patience = waits.write_and_start / START_SHARE.1 * START_SHARE.0;
+        join_all(targets.iter_mut().map(|target| self.find_servers(target, patience))).await;
         targets.retain(|target| !target.servers.is_empty() || !target.missing.is_empty());
         if targets.is_empty() {
             return None;
         }
-        // What is left of a start's budget is for the diagnostics, no more than they have without one.
-        let deadline = deadline.min(Instant::now() + waits.write);
+        let deadline = (begun + waits.write_and_start).min(Instant::now() + waits.write);
         let one = tokio::time::timeout_at(deadline.into(), self.shared.settling.lock()).await;
         let marks = self.send(&targets, deadline).await;
         let observed = match one {
@@ -164,24 +166,8 @@ impl Lsp {
         Some(Target { file, shown, before, after, servers: Vec::new(), missing: Vec::new() })
     }
 
-    /// Whether a server runs for every file, and how long a start may hold up the write. One that was
-    /// waited for before is not waited for again: a server that hangs delays one write, not each.
-    fn start_budget(&self, targets: &[Target]) -> (bool, Duration) {
-        let (mut all_live, mut longest) = (true, self.shared.waits.write_and_start);
-        for target in targets {
-            let slots = self.shared.supervisor.candidates(&target.file).unwrap_or_default();
-            if !slots.iter().any(|candidate| candidate.slot.live().is_some()) {
-                all_live = false;
-                for begun in slots.iter().filter_map(|candidate| candidate.slot.starting_for()) {
-                    longest = longest.min(self.shared.waits.write_and_start.saturating_sub(begun));
-                }
-            }
-        }
-        (all_live, longest)
-    }
-
-    async fn find_servers(&self, target: &mut Target, deadline: Instant) {
-        match self.shared.supervisor.all(&target.file, deadline).await {
+    async fn find_servers(&self, target: &mut Target, patience: Duration) {
+        match self.shared.supervisor.all_within(&target.file, patience).await {
             Ok((servers, failures)) => {
                 target.servers = servers;
                 target.missing = failures.into_iter().filter(NoServer::exists).collect();
@@ -205,8 +191,10 @@ impl Lsp {
             }
         }
         join_all(baselines).await;
-        join_all(servers(targets).into_iter().map(|one| self.baselines_beside(targets, one, until)))
-            .await;
+        join_all(
+            servers(targets).into_iter().map(|one| self.baselines_beside(targets, one, until)),
+        )
+        .await;
         let mut marks = HashMap::new();
         for running in servers(targets) {
             marks.insert(key(running), running.client.told.look().sequence());
@@ -257,14 +245,15 @@ impl Lsp {
         if running.client.readiness() != Readiness::Ready {
             return;
         }
+        if running.client.last_sent().0.elapsed() < running.client.wait().beside() && !running.client.is_asked() {
+            running.client.told.quiet(BESIDE_QUIET, until, State::publishes).await;
+        }
         let others = self.others(targets, running, 0);
         let needed = |other: &Other| self.ledger().needs_baseline(&other.shown, &running.id);
         let others: Vec<_> = others.into_iter().filter(needed).take(OTHER_BASELINES).collect();
         let looks = others.iter().map(|other| async move {
-            let snapshot = running
-                .client
-                .settled_beside(&other.file, &other.shown, &other.sent, until)
-                .await;
+            let snapshot =
+                running.client.settled_beside(&other.file, &other.shown, &other.sent, until).await;
             if matches!(snapshot.settled, Settled::Yes(_)) {
                 self.ledger().baseline(&other.shown, &running.id, snapshot.diagnostics);
             }
@@ -302,13 +291,11 @@ impl Lsp {
         let pairs: Vec<_> =
             there.flat_map(|target| target.servers.iter().map(move |one| (target, one))).collect();
         let looks = pairs.iter().map(|(target, running)| async move {
-            let snapshot =
-                self.settled_now(running, &target.file, &target.shown, deadline).await.0;
+            let snapshot = self.settled_now(running, &target.file, &target.shown, deadline).await.0;
             Observed::new(&target.shown, &running.id, seen(running, snapshot))
         });
         let mut observed = join_all(looks).await;
-        let all_settled =
-            observed.iter().all(|one| matches!(one.snapshot, Seen::Settled(_)));
+        let all_settled = observed.iter().all(|one| matches!(one.snapshot, Seen::Settled(_)));
         // What is said of other files while the written ones are not settled may be of the text before.
         if all_settled {
             observed.extend(self.observe_beside(targets, marks, deadline).await);
@@ -379,7 +366,10 @@ impl Lsp {
                 (since || state.publishes() > publishes).then_some(())
             };
             told.until(deadline.min(Instant::now() + running.client.wait().beside()), any).await;
-        } else if running.client.open_count() <= targets.len() {
+        } else if running.client.open_count() <= targets.len()
+            && self.others(targets, running, 0).is_empty()
+        {
+            // It publishes for what is open alone, and nothing else is.
             return;
         }
         told.quiet(BESIDE_QUIET, deadline, State::publishes).await;

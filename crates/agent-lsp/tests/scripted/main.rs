@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails as a test does")]
 
+mod diagnostics;
 mod fixture;
 mod queries;
 mod supervisor;
 mod transport;
+mod writes;
 
 use std::future::Future;
 
@@ -15,7 +17,9 @@ use libtest_mimic::{Arguments, Trial};
 macro_rules! trials {
     ($($module:ident: $($name:ident)+;)+) => {
         vec![$($(Trial::test(stringify!($name), || {
+            let begun = std::time::Instant::now();
             on_a_runtime($module::$name());
+            if std::env::var_os("TIMES").is_some() { eprintln!("TIME {:>6} {}", begun.elapsed().as_millis(), stringify!($name)); }
             Ok(())
         })),+),+]
     };
@@ -80,6 +84,43 @@ fn main() {
             a_file_that_is_gone_is_closed_and_told_as_deleted
             a_file_that_a_shell_made_is_told_as_created
             documents_that_were_not_asked_for_longest_are_closed;
+        diagnostics:
+            every_way_of_telling_gives_errors_and_warnings_and_clean
+            a_first_incomplete_publish_is_not_taken_as_final
+            silence_is_unknown_and_never_clean
+            a_list_that_did_not_change_and_is_not_published_again_is_not_confirmed
+            what_was_published_for_the_text_before_is_not_taken_for_this_one
+            an_answer_that_came_late_for_a_write_is_not_read_from_before_it
+            the_empty_list_after_a_close_is_not_clean
+            a_crash_while_diagnostics_are_waited_for_is_unknown_with_its_reason
+            a_server_and_a_linter_are_merged
+            one_server_of_two_that_says_nothing_leaves_it_unknown
+            an_untrusted_checkout_is_not_compiled_and_that_is_said
+            ten_thousand_publishes_are_counted_and_not_kept
+            publishes_for_more_files_than_are_kept_are_counted;
+        writes:
+            a_write_tells_what_it_broke_and_what_it_fixed
+            what_was_broken_before_the_first_write_is_not_news
+            a_second_diagnostic_of_the_same_words_is_new
+            what_was_asked_for_is_known
+            a_baseline_that_is_missing_leaves_errors_in_doubt
+            new_errors_of_other_files_are_told
+            files_that_nobody_opened_are_told_where_the_server_publishes_for_them
+            a_batch_of_files_is_settled_once
+            a_check_that_the_next_save_cut_short_is_not_taken_for_the_whole
+            created_files_are_announced_and_deleted_ones_forgotten
+            a_server_is_told_of_a_file_only_once_it_is_there
+            a_server_that_never_publishes_is_pending_and_never_clean
+            what_settles_late_comes_with_the_next_result_and_once
+            what_settles_late_is_dropped_when_the_file_was_written_again
+            a_write_during_a_servers_start_returns_within_its_budget
+            a_server_that_is_stuck_or_gone_never_makes_an_error_of_a_write
+            a_file_without_a_server_costs_no_process_and_no_word
+            a_server_and_a_linter_are_merged_on_a_write
+            a_linter_that_hangs_does_not_hold_back_the_server
+            parallel_writes_tell_each_its_own
+            a_server_that_was_restarted_tells_nothing_twice
+            a_save_follows_each_change;
     };
     let mut arguments = Arguments::from_args();
     // Each has processes of its own, and what they measure is not the machine's load.

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use agent_testkit::lsp::{
-    Encoding, Nth, Rule, Says, Script, Step, Toy, location, range, uri_of,
-};
+use agent_testkit::lsp::{Encoding, Nth, Rule, Says, Script, Step, Toy, location, range, uri_of};
 use agent_tool_core::ErrorKind;
 use serde_json::{Value, json};
 
@@ -88,14 +86,29 @@ pub(crate) async fn a_call_with_wrong_arguments_says_which() {
     let cases = [
         (json!({ "action": "hover", "file": "a.toy", "line": 1 }), "symbol_required"),
         (json!({ "action": "hover", "file": "a.toy", "line": 1, "symbol": "" }), "symbol_required"),
-        (json!({ "action": "hover", "file": "a.toy", "line": 2, "symbol": "area" }), "symbol_not_found"),
-        (json!({ "action": "hover", "file": "a.toy", "line": 9, "symbol": "area" }), "symbol_not_found"),
-        (json!({ "action": "hover", "file": "a.toy", "line": 0, "symbol": "area" }), "symbol_not_found"),
+        (
+            json!({ "action": "hover", "file": "a.toy", "line": 2, "symbol": "area" }),
+            "symbol_not_found",
+        ),
+        (
+            json!({ "action": "hover", "file": "a.toy", "line": 9, "symbol": "area" }),
+            "line_out_of_range",
+        ),
+        (
+            json!({ "action": "hover", "file": "a.toy", "line": 0, "symbol": "area" }),
+            "line_out_of_range",
+        ),
         (json!({ "action": "hover", "file": "no.toy", "line": 1, "symbol": "area" }), "not_found"),
-        (json!({ "action": "hover", "file": "../a.toy", "line": 1, "symbol": "a" }), "outside_workspace"),
+        (
+            json!({ "action": "hover", "file": "../a.toy", "line": 1, "symbol": "a" }),
+            "outside_workspace",
+        ),
         (json!({ "action": "hover", "line": 1, "symbol": "area" }), "invalid_args"),
         (json!({ "action": "hover", "file": "a.toy", "symbol": "area" }), "invalid_args"),
-        (json!({ "action": "hover", "file": "a.toy", "line": 1, "symbol": "area", "query": "x" }), "invalid_args"),
+        (
+            json!({ "action": "hover", "file": "a.toy", "line": 1, "symbol": "area", "query": "x" }),
+            "invalid_args",
+        ),
         (json!({ "action": "diagnostics" }), "invalid_args"),
         (json!({ "action": "diagnostics", "file": "a.toy", "line": 1 }), "invalid_args"),
         (json!({ "action": "symbols" }), "invalid_args"),
@@ -130,7 +143,10 @@ pub(crate) async fn each_question_about_a_place_has_its_own_answer() {
     let answer = checkout.ask("implementation", "a.toy", 3, "shape").await;
     assert_eq!(of(&answer), ["a.toy:1:5: def one is shape", "lib.toy:3:5: def square is shape"]);
     assert_eq!(answer["evidence"], "confirmed");
-    assert_eq!(checkout.hover("a.toy", 3, "shape").await, "```toy\ndef shape\n```\n\nwhat has an area");
+    assert_eq!(
+        checkout.hover("a.toy", 3, "shape").await,
+        "```toy\ndef shape\n```\n\nwhat has an area"
+    );
     let text = checkout.try_ask("definition", "a.toy", 2, "square").await.unwrap().joined_text();
     assert_eq!(
         text,
@@ -191,7 +207,8 @@ pub(crate) async fn symbols_are_cut_at_their_limits_with_the_total() {
 
 // spec: LSP-09
 pub(crate) async fn a_search_of_the_workspace_starts_the_server_that_its_files_have() {
-    let checkout = Setup::new([toy(Toy::push())]).file("sub/a.toy", "def area\ndef my_area\n").make();
+    let checkout =
+        Setup::new([toy(Toy::push())]).file("sub/a.toy", "def area\ndef my_area\n").make();
     let answer =
         checkout.call("lsp", json!({ "action": "symbols", "query": "area" })).await.unwrap();
     assert_eq!(
@@ -212,8 +229,7 @@ pub(crate) async fn places_outside_of_the_workspace_come_after_those_inside() {
         location("${uri}", range(1, 0, 4)),
         location("${uri}", range(1, 0, 4)),
     ];
-    let script =
-        Script::toy("toy", Toy::push()).on(DEFINITION, [Step::reply(json!(places_of))]);
+    let script = Script::toy("toy", Toy::push()).on(DEFINITION, [Step::reply(json!(places_of))]);
     let checkout = of_script(script).file("z.toy", "def area\n").make();
     let answer = checkout.ask("definition", "a.toy", 2, "area").await;
     let library = std::fs::canonicalize(&library).unwrap();
@@ -275,7 +291,11 @@ pub(crate) async fn a_server_that_reads_for_longer_than_a_call_waits_is_not_read
     assert_eq!(status["why"], "indexing (0 %)");
     for (action, symbol, line) in [("definition", "area", 1), ("references", "local", 2)] {
         let error = checkout.try_ask(action, "a.toy", line, symbol).await.unwrap_err();
-        assert_eq!((error.kind, error.code.as_ref()), (ErrorKind::Timeout, "not_ready"), "{action}");
+        assert_eq!(
+            (error.kind, error.code.as_ref()),
+            (ErrorKind::Timeout, "not_ready"),
+            "{action}"
+        );
         assert_eq!(
             error.message,
             "toy did not answer in time; it is at work: indexing (0 %); ask again later"
@@ -294,16 +314,27 @@ pub(crate) async fn a_server_that_cannot_read_the_project_answers_partially() {
         message: Some("the manifest is broken".to_owned()),
     };
     let script = Script::toy("toy", Toy::push()).on("initialized", [status]);
-    let checkout = Setup::new([row(script).ready("server_status")])
-        .file("a.toy", "def area\narea\n")
-        .make();
+    let checkout =
+        Setup::new([row(script).ready("server_status")]).file("a.toy", "def area\narea\n").make();
+    checkout.call("lsp", json!({ "action": "symbols", "file": "a.toy" })).await.unwrap();
+    checkout.until_state("toy", "unhealthy").await;
     let answer = checkout.try_ask("definition", "a.toy", 2, "area").await.unwrap();
     assert_eq!(answer.data["evidence"], "partial");
-    assert!(answer.joined_text().ends_with("the server cannot read the whole project, so there may be more"));
+    assert!(
+        answer
+            .joined_text()
+            .ends_with("the server cannot read the whole project, so there may be more")
+    );
     let (state, why, _) = checkout.diagnostics("a.toy").await;
-    assert_eq!((state.as_str(), why.as_str()), ("unknown", "toy: not ready: the manifest is broken"));
+    assert_eq!(
+        (state.as_str(), why.as_str()),
+        ("unknown", "toy: not ready: the manifest is broken")
+    );
     let status = checkout.status("toy").await;
-    assert_eq!((&status["state"], &status["why"]), (&json!("unhealthy"), &json!("the manifest is broken")));
+    assert_eq!(
+        (&status["state"], &status["why"]),
+        (&json!("unhealthy"), &json!("the manifest is broken"))
+    );
 }
 
 // spec: LSP-09, LSP-16
@@ -356,7 +387,8 @@ pub(crate) async fn an_answer_that_is_out_of_date_is_asked_for_again() {
 }
 
 pub(crate) async fn what_a_server_cannot_do_is_said() {
-    let by_capability = Script::toy("toy", Toy::push()).capabilities(json!({ "hoverProvider": null }));
+    let by_capability =
+        Script::toy("toy", Toy::push()).capabilities(json!({ "hoverProvider": null }));
     let by_error =
         Script::toy("toy", Toy::push()).on(HOVER, [Step::fail(-32601, "no such method")]);
     for script in [by_capability, by_error] {
@@ -367,15 +399,15 @@ pub(crate) async fn what_a_server_cannot_do_is_said() {
     }
     let refusing = Script::toy("toy", Toy::push()).on(HOVER, [Step::fail(0, "no views")]);
     let error = of_script(refusing).make().try_ask("hover", "a.toy", 2, "area").await.unwrap_err();
-    assert_eq!((error.code.as_ref(), error.message.as_str()), ("refused", "toy: the server answered: no views (0)"));
+    assert_eq!(
+        (error.code.as_ref(), error.message.as_str()),
+        ("refused", "toy: the server answered: no views (0)")
+    );
 }
 
 pub(crate) async fn what_a_server_registers_a_little_later_is_asked_for() {
-    let register = Step::Register {
-        id: "h".to_owned(),
-        method: HOVER.to_owned(),
-        options: Value::Null,
-    };
+    let register =
+        Step::Register { id: "h".to_owned(), method: HOVER.to_owned(), options: Value::Null };
     let script = Script::toy("toy", Toy::push())
         .capabilities(json!({ "hoverProvider": null }))
         .on("initialized", [Step::Wait(150), register]);
@@ -415,7 +447,7 @@ pub(crate) async fn a_file_that_is_gone_is_closed_and_told_as_deleted() {
     let (state, _, found) = checkout.diagnostics("b.toy").await;
     assert_eq!((state.as_str(), found), ("dirty", vec!["undefined name shape".to_owned()]));
     let about_lib = about(&checkout.log(), &checkout.uri("lib.toy"));
-    assert_eq!(about_lib, ["didOpen", "documentSymbol", "deleted", "didClose"]);
+    assert_eq!(about_lib, ["didOpen", "documentSymbol", "didClose", "deleted"]);
     let gone = checkout.call("lsp", json!({ "action": "symbols", "file": "lib.toy" })).await;
     assert_eq!(gone.unwrap_err().code, "not_found");
 }
@@ -423,8 +455,7 @@ pub(crate) async fn a_file_that_is_gone_is_closed_and_told_as_deleted() {
 // spec: LSP-16
 pub(crate) async fn a_file_that_a_shell_made_is_told_as_created() {
     let script = Script::toy("toy", Toy::pull().watched());
-    let checkout =
-        Setup::new([row(script).wait(PULL)]).file("a.toy", "shape\n").make();
+    let checkout = Setup::new([row(script).wait(PULL)]).file("a.toy", "shape\n").make();
     let (state, _, found) = checkout.diagnostics("a.toy").await;
     assert_eq!((state.as_str(), found), ("dirty", vec!["undefined name shape".to_owned()]));
     checkout.put("lib.toy", "def shape\n");

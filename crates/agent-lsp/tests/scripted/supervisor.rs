@@ -2,9 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use agent_testkit::lsp::{
-    Holds, Kind, Nth, Rule, START, Script, Step, Toy, alive,
-};
+use agent_testkit::lsp::{Holds, Kind, Nth, Rule, START, Script, Step, Toy, alive};
 use agent_tool_core::ErrorKind;
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -75,16 +73,13 @@ pub(crate) async fn two_roots_have_a_process_each() {
 
 // spec: LSP-16
 pub(crate) async fn a_start_that_takes_long_is_said_and_goes_on() {
-    let script = Script::toy("toy", Toy::push()).on(
-        "initialize",
-        [Step::request("x/hold", json!({})), Step::Wait(600), Step::Default],
-    );
-    let checkout = of_script(script)
-        .waits(|waits| waits.answer = Duration::from_millis(200))
-        .make();
+    let script = Script::toy("toy", Toy::push())
+        .on("initialize", [Step::request("x/hold", json!({})), Step::Wait(600), Step::Default]);
+    let checkout =
+        of_script(script).waits(|waits| waits.answer = Duration::from_millis(200)).make();
     let error = checkout.try_ask("hover", "a.toy", 2, "area").await.unwrap_err();
     assert_eq!((error.kind, error.code.as_ref()), (ErrorKind::Unavailable, "not_ready"));
-    assert_eq!(error.message, "toy is still starting; ask again in a few seconds");
+    assert_eq!(error.message, "toy: it is still starting; ask again in a few seconds");
     checkout.until_state("toy", "ready").await;
     assert_eq!(hover(&checkout).await, "```toy\ndef area\n```");
     assert_eq!(checkout.log().started().len(), 1);
@@ -109,10 +104,10 @@ pub(crate) async fn a_server_that_exits_at_once_says_why_and_is_not_tried_again_
 
 // spec: LSP-16
 pub(crate) async fn a_crash_fails_the_pending_calls_and_a_restart_opens_the_documents_again() {
-    let crash = Rule::on(HOVER).process(Nth::Only(1)).nth(Nth::Only(3)).then([
-        Step::Stderr("assertion failed".to_owned()),
-        Step::Exit(70),
-    ]);
+    let crash = Rule::on(HOVER)
+        .process(Nth::Only(1))
+        .nth(Nth::Only(3))
+        .then([Step::Stderr("assertion failed".to_owned()), Step::Exit(70)]);
     let silent = Rule::on(HOVER).process(Nth::Only(1)).nth(Nth::Until(2)).then([Step::Silence]);
     let script = Script::toy("toy", Toy::push()).rule(crash).rule(silent);
     let checkout = of_script(script)
@@ -132,11 +127,15 @@ pub(crate) async fn a_crash_fails_the_pending_calls_and_a_restart_opens_the_docu
     }
     let error = checkout.try_ask("hover", "a.toy", 2, "area").await.unwrap_err();
     assert_eq!(error.code, "server_failed");
-    assert!(error.message.starts_with("toy ended by itself (exited with code 70"), "{}", error.message);
+    assert!(
+        error.message.starts_with("toy: it ended by itself (exited with code 70"),
+        "{}",
+        error.message
+    );
     assert_eq!(checkout.log().started().len(), 1, "it was started again at once");
     tokio::time::sleep(Duration::from_millis(150)).await;
     checkout.diagnostics("b.toy").await;
-    let log = checkout.log();
+    let log = checkout.until_sent("textDocument/didOpen", 4).await;
     assert_eq!(log.started().len(), 2);
     let second = log.started()[1];
     let opened: Vec<_> = log
@@ -154,9 +153,7 @@ pub(crate) async fn a_crash_fails_the_pending_calls_and_a_restart_opens_the_docu
 pub(crate) async fn after_three_crashes_nothing_is_started_before_a_reload() {
     let script = Script::toy("toy", Toy::push())
         .rule(Rule::on(HOVER).process(Nth::Until(3)).then([Step::Exit(1)]));
-    let checkout = of_script(script)
-        .waits(|waits| waits.restart = Duration::from_millis(1))
-        .make();
+    let checkout = of_script(script).waits(|waits| waits.restart = Duration::from_millis(1)).make();
     for crashes in 1..=3 {
         checkout.try_ask("hover", "a.toy", 2, "area").await.unwrap_err();
         checkout.until_state("toy", "crashed").await;
@@ -167,7 +164,7 @@ pub(crate) async fn after_three_crashes_nothing_is_started_before_a_reload() {
     assert_eq!(error.code, "server_failed");
     assert_eq!(
         error.message,
-        "toy ended by itself (exited with code 1); it ended 3 times and is not started again before \
+        "toy: it ended by itself (exited with code 1); it ended 3 times and is not started again before \
          `lsp reload`"
     );
     assert_eq!(checkout.log().started().len(), 3);
@@ -177,7 +174,8 @@ pub(crate) async fn after_three_crashes_nothing_is_started_before_a_reload() {
 
 // spec: LSP-01, LSP-11
 pub(crate) async fn a_marker_without_a_binary_starts_nothing() {
-    let checkout = Setup::new([toy(Toy::push()).missing()]).file("a.toy", "def area\narea\n").make();
+    let checkout =
+        Setup::new([toy(Toy::push()).missing()]).file("a.toy", "def area\narea\n").make();
     for _ in 0..2 {
         let status = checkout.status("toy").await;
         assert_eq!((&status["state"], &status["root"]), (&json!("no program"), &json!(".")));
@@ -212,10 +210,7 @@ pub(crate) async fn a_binary_without_a_marker_starts_nothing() {
     assert!(status["why"].as_str().unwrap().contains(MARKER), "{status}");
     let error = checkout.try_ask("hover", "a.toy", 2, "area").await.unwrap_err();
     assert_eq!(error.code, "no_server");
-    assert_eq!(
-        error.message,
-        "no root marker is above a.toy; toy looks for toy.root"
-    );
+    assert_eq!(error.message, "no root marker is above a.toy; toy looks for toy.root");
     assert_eq!(woven(&checkout.write("a.toy", "area\n").await), "");
     assert_eq!(checkout.log().started().len(), 0);
 }
@@ -246,7 +241,7 @@ pub(crate) async fn reload_restarts_the_servers_of_a_root() {
     let servers = output.data["servers"].as_array().unwrap();
     assert_eq!(servers.len(), 1, "{servers:?}");
     assert_eq!((&servers[0]["root"], &servers[0]["state"]), (&json!("one"), &json!("ready")));
-    let log = checkout.log();
+    let log = checkout.until_sent("textDocument/didOpen", 3).await;
     let started = log.started();
     assert_eq!(started.len(), 3);
     assert!(!alive(started[0]) && alive(started[1]) && alive(started[2]));
@@ -259,7 +254,8 @@ pub(crate) async fn reload_restarts_the_servers_of_a_root() {
 
 // spec: LSP-01, LSP-12
 pub(crate) async fn reload_finds_a_program_that_was_installed_meanwhile() {
-    let checkout = Setup::new([toy(Toy::push()).missing()]).file("a.toy", "def area\narea\n").make();
+    let checkout =
+        Setup::new([toy(Toy::push()).missing()]).file("a.toy", "def area\narea\n").make();
     checkout.try_ask("hover", "a.toy", 2, "area").await.unwrap_err();
     checkout.install("toy");
     let error = checkout.try_ask("hover", "a.toy", 2, "area").await.unwrap_err();
@@ -271,8 +267,7 @@ pub(crate) async fn reload_finds_a_program_that_was_installed_meanwhile() {
 pub(crate) async fn an_idle_server_is_ended_and_a_busy_one_is_spared() {
     let slow = Rule::on(HOVER).nth(Nth::Only(1)).then([Step::Wait(900), Step::Default]);
     let script = Script::toy("toy", Toy::push()).rule(slow);
-    let checkout =
-        of_script(script).waits(|waits| waits.idle = Duration::from_millis(200)).make();
+    let checkout = of_script(script).waits(|waits| waits.idle = Duration::from_millis(200)).make();
     assert_eq!(hover(&checkout).await, "```toy\ndef area\n```", "it was ended while it answered");
     let log = checkout.until(|log| log.of(Kind::Exit).count() == 1).await;
     let methods = log.methods();
@@ -336,7 +331,7 @@ pub(crate) async fn a_start_that_hangs_leaves_no_process() {
         assert_eq!(state_of(&written), "unknown");
         assert_eq!(
             woven(&written),
-            "diagnostics pending for a.toy (toy is still starting; ask again in a few seconds)"
+            "diagnostics pending for a.toy (toy: it is still starting; ask again in a few seconds)"
         );
         let log = checkout.until(|log| log.spawned().len() == 1).await;
         let all = processes(&log);

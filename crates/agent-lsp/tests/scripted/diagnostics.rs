@@ -1,0 +1,289 @@
+//! A file's diagnostics: when they are those of its text, and when that is not known.
+
+use std::{fs, time::Duration};
+
+use agent_testkit::lsp::{Nth, Rule, Script, Step, Toy, Version, diagnostic, range};
+use serde_json::{Value, json};
+
+use crate::fixture::{CHECK, Checkout, ON_SAVE, PULL, Setup, UNVERSIONED, VERSIONED, row};
+
+const OPEN: &str = "textDocument/didOpen";
+const CHANGE: &str = "textDocument/didChange";
+
+fn error(line: u32, message: &str) -> Value {
+    diagnostic(range(line, 0, 1), 1, "E", message)
+}
+
+fn undefined(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| format!("undefined name {name}")).collect()
+}
+
+/// What the diagnostics of `a.toy` are said to be, and what they rest on.
+async fn of_a(checkout: &Checkout) -> (String, Vec<String>) {
+    let (state, _, found) = checkout.diagnostics("a.toy").await;
+    (state, found)
+}
+
+// spec: LSP-04
+pub(crate) async fn every_way_of_telling_gives_errors_and_warnings_and_clean() {
+    let check = || Toy::checks_on_save(100, CHECK);
+    let ways = [
+        ("pull", Toy::pull(), PULL, "the server was asked"),
+        ("late pull", Toy::late_pull(200), PULL, "the server was asked"),
+        ("versioned", Toy::push(), VERSIONED, "it published for this version"),
+        ("slow", Toy::push().settling(400), VERSIONED, "it published for this version"),
+        (
+            "unversioned",
+            Toy::push().unversioned().settling(60),
+            UNVERSIONED,
+            "it published since, and then was quiet",
+        ),
+        ("check", check(), ON_SAVE, "the check after the save ended"),
+    ];
+    for (name, toy, wait, how) in ways {
+        let checkout = Setup::new([row(Script::toy("toy", toy)).wait(wait)])
+            .file("a.toy", "def area\nwarn old\nareas\n")
+            .make();
+        let (state, why, found) = checkout.diagnostics("a.toy").await;
+        assert_eq!(found, ["undefined name areas", "old"], "{name}");
+        assert_eq!(
+            (state.as_str(), why.as_str()),
+            ("dirty", format!("toy: {how}").as_str()),
+            "{name}"
+        );
+        checkout.put("a.toy", "def area\narea\n");
+        let (state, why, found) = checkout.diagnostics("a.toy").await;
+        assert_eq!((state.as_str(), found.len()), ("clean", 0), "{name}: {why}");
+        checkout.put("a.toy", "areas\narea\n");
+        assert_eq!(
+            of_a(&checkout).await,
+            ("dirty".to_owned(), undefined(&["areas", "area"])),
+            "{name}"
+        );
+        // Asked again without a change it is the same, and nothing is sent.
+        let sent = checkout.log().calls(CHANGE).len();
+        assert_eq!(
+            of_a(&checkout).await,
+            ("dirty".to_owned(), undefined(&["areas", "area"])),
+            "{name}"
+        );
+        assert_eq!(checkout.log().calls(CHANGE).len(), sent, "{name}");
+    }
+}
+
+// spec: LSP-04
+pub(crate) async fn a_first_incomplete_publish_is_not_taken_as_final() {
+    let text = "one\ntwo\nthree\n";
+    let ways = [
+        (Toy::push().partly(1, 60), r#"{ class = "push_versioned", settle_ms = 150 }"#),
+        (Toy::push().unversioned().partly(1, 60), UNVERSIONED),
+        (Toy::checks_on_save(50, CHECK).partly(1, 60), ON_SAVE),
+        // What the compiler has not found yet when it begins is empty.
+        (Toy::checks_on_save(50, CHECK).partly(0, 100), ON_SAVE),
+    ];
+    for (toy, wait) in ways {
+        let checkout = Setup::new([row(Script::toy("toy", toy.clone())).wait(wait)])
+            .file("a.toy", text)
+            .make();
+        let found = of_a(&checkout).await;
+        assert_eq!(found, ("dirty".to_owned(), undefined(&["one", "two", "three"])), "{toy:?}");
+    }
+}
+
+// spec: LSP-04, LSP-16
+pub(crate) async fn silence_is_unknown_and_never_clean() {
+    let ways = [
+        (PULL, "the server has published nothing for this text"),
+        (VERSIONED, "the server has published nothing for this text"),
+        (UNVERSIONED, "the server has published nothing for this text"),
+        (ON_SAVE, "the check after the save has not begun"),
+    ];
+    for (wait, why) in ways {
+        let checkout = Setup::new([row(Script::toy("toy", Toy::without_diagnostics())).wait(wait)])
+            .file("a.toy", "areas\n")
+            .waits(|waits| waits.answer = Duration::from_millis(1_900))
+            .make();
+        let args = json!({ "action": "diagnostics", "file": "a.toy" });
+        let output = checkout.call("lsp", args).await.unwrap();
+        assert_eq!(output.data["state"], "unknown", "{wait}");
+        assert_eq!(
+            output.joined_text(),
+            format!("unknown: nothing was found, and that is not confirmed (toy: {why})")
+        );
+    }
+}
+
+// spec: LSP-16
+pub(crate) async fn a_list_that_did_not_change_and_is_not_published_again_is_not_confirmed() {
+    let toy = Toy::push().unversioned().without_repeats();
+    let checkout = Setup::new([row(Script::toy("toy", toy)).wait(UNVERSIONED)])
+        .file("a.toy", "def area\n")
+        .make();
+    assert_eq!(of_a(&checkout).await.0, "clean");
+    checkout.put("a.toy", "def areas\n");
+    assert_eq!(of_a(&checkout).await.0, "unknown", "a server that is at work is as silent");
+    checkout.put("a.toy", "area\n");
+    assert_eq!(of_a(&checkout).await, ("dirty".to_owned(), undefined(&["area"])));
+}
+
+// spec: LSP-16
+pub(crate) async fn what_was_published_for_the_text_before_is_not_taken_for_this_one() {
+    // A publish for the text before that comes late, with and without its version.
+    for version in [Version::Older, Version::Given(1)] {
+        let stale = Step::publish([]).version(version);
+        let rule = Rule::on(CHANGE).then([
+            stale.clone(),
+            Step::Wait(300),
+            Step::Default,
+            Step::Wait(20),
+            stale,
+        ]);
+        let checkout = Setup::new([row(Script::toy("toy", Toy::push()).rule(rule))])
+            .file("a.toy", "def area\n")
+            .make();
+        assert_eq!(of_a(&checkout).await.0, "clean");
+        checkout.put("a.toy", "areas\n");
+        assert_eq!(of_a(&checkout).await, ("dirty".to_owned(), undefined(&["areas"])));
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        assert_eq!(of_a(&checkout).await, ("dirty".to_owned(), undefined(&["areas"])));
+    }
+}
+
+// spec: LSP-16
+pub(crate) async fn an_answer_that_came_late_for_a_write_is_not_read_from_before_it() {
+    // The write's budget ends before the server publishes; a question right after it must wait too.
+    let rule = Rule::on(CHANGE).then([Step::Wait(500), Step::Default]);
+    let toy = Toy::push().unversioned();
+    let checkout = Setup::new([row(Script::toy("toy", toy).rule(rule)).wait(UNVERSIONED)])
+        .file("a.toy", "def area\n")
+        .waits(|waits| waits.write = Duration::from_millis(150))
+        .make();
+    assert_eq!(of_a(&checkout).await.0, "clean");
+    let written = checkout.write("a.toy", "areas\n").await;
+    assert_eq!(written.data["diagnostics"]["state"], "unknown");
+    assert_eq!(of_a(&checkout).await, ("dirty".to_owned(), undefined(&["areas"])));
+}
+
+// spec: LSP-16
+pub(crate) async fn the_empty_list_after_a_close_is_not_clean() {
+    let reopened = Rule::on(OPEN).nth(Nth::From(2)).then([Step::Silence]);
+    let script = Script::toy("toy", Toy::push()).rule(reopened.with("/textDocument/uri", ""));
+    let checkout =
+        Setup::new([row(script)]).file("a.toy", "areas\n").file("b.toy", "def b\n").make();
+    assert_eq!(of_a(&checkout).await.0, "dirty");
+    // The file goes and comes again: it is closed, for which the server publishes an empty list.
+    checkout.remove("a.toy");
+    checkout.diagnostics("b.toy").await;
+    checkout.until_sent("textDocument/didClose", 1).await;
+    checkout.put("a.toy", "areas\n");
+    assert_eq!(of_a(&checkout).await, ("dirty".to_owned(), undefined(&["areas"])));
+}
+
+// spec: LSP-04, LSP-16
+pub(crate) async fn a_crash_while_diagnostics_are_waited_for_is_unknown_with_its_reason() {
+    let crash = [Step::Stderr("out of memory".to_owned()), Step::Exit(137)];
+    for wait in [PULL, VERSIONED, UNVERSIONED, ON_SAVE] {
+        let on = if wait == ON_SAVE { "textDocument/didSave" } else { OPEN };
+        let script = Script::toy("toy", Toy::without_diagnostics()).on(on, crash.clone());
+        let checkout = Setup::new([row(script).wait(wait)]).file("a.toy", "area\n").make();
+        let (state, why, _) = checkout.diagnostics("a.toy").await;
+        assert_eq!(state, "unknown", "{wait}");
+        let expected = "toy: the server ended: exited with code 137; its last words: out of memory";
+        assert_eq!(why, expected, "{wait}");
+    }
+}
+
+// spec: LSP-04
+pub(crate) async fn a_server_and_a_linter_are_merged() {
+    let linter = Script::new("lint").on(
+        "textDocument/didOpen",
+        [Step::publish([
+            diagnostic(range(0, 0, 1), 2, "L1", "too short"),
+            diagnostic(range(0, 0, 5), 1, "E1", "undefined name areas"),
+        ])],
+    );
+    let checkout =
+        Setup::new([row(Script::toy("toy", Toy::pull())).wait(PULL), row(linter).linter()])
+            .file("a.toy", "areas\n")
+            .make();
+    let (state, why, found) = checkout.diagnostics("a.toy").await;
+    assert_eq!(state, "dirty");
+    assert_eq!(found, ["undefined name areas", "too short"]);
+    assert_eq!(why, "toy: the server was asked; lint: it published for this version");
+    // A linter answers no question about a place.
+    assert_eq!(checkout.hover("a.toy", 1, "areas").await, "");
+    assert_eq!(checkout.log_of("lint").calls("textDocument/hover").len(), 0);
+}
+
+// spec: LSP-04, LSP-16
+pub(crate) async fn one_server_of_two_that_says_nothing_leaves_it_unknown() {
+    let checkout = Setup::new([
+        row(Script::toy("toy", Toy::pull())).wait(PULL),
+        row(Script::new("lint")).linter(),
+    ])
+    .file("a.toy", "def area\n")
+    .waits(|waits| waits.answer = Duration::from_millis(800))
+    .make();
+    let (state, why, _) = checkout.diagnostics("a.toy").await;
+    assert_eq!(state, "unknown");
+    assert_eq!(
+        why,
+        "toy: the server was asked; lint: the server has published nothing for this text"
+    );
+}
+
+// spec: LSP-16
+pub(crate) async fn an_untrusted_checkout_is_not_compiled_and_that_is_said() {
+    let toy = Toy::checks_on_save(10, CHECK);
+    let checkout = Setup::new([row(Script::toy("toy", toy)).wait(ON_SAVE)])
+        .file("a.toy", "def area\n")
+        .untrusted()
+        .make();
+    let (state, why, _) = checkout.diagnostics("a.toy").await;
+    assert_eq!(state, "unknown");
+    assert!(why.contains("this checkout is not trusted"), "{why}");
+    assert_eq!(checkout.log().calls("textDocument/didSave").len(), 0);
+    let error =
+        checkout.call("lsp", json!({ "action": "diagnostics", "file": "*" })).await.unwrap_err();
+    assert_eq!(error.code, "untrusted");
+}
+
+pub(crate) async fn ten_thousand_publishes_are_counted_and_not_kept() {
+    let flood = Step::Flood { publishes: 10_000, bytes: 1_000 };
+    let script = Script::toy("toy", Toy::pull()).on(OPEN, [flood]);
+    let checkout = Setup::new([row(script).wait(PULL)]).file("a.toy", "area\ndef area\n").make();
+    let before = resident();
+    assert_eq!(of_a(&checkout).await.0, "clean");
+    assert_eq!(checkout.hover("a.toy", 1, "area").await, "```toy\ndef area\n```");
+    let grown = resident().saturating_sub(before);
+    assert!(grown < 64 << 20, "{grown} bytes more");
+    assert_eq!(checkout.status("toy").await["why"], Value::Null);
+}
+
+pub(crate) async fn publishes_for_more_files_than_are_kept_are_counted() {
+    let many: Vec<_> = (0..4_100)
+        .map(|at| {
+            let uri = format!("${{root}}/f{at}.toy");
+            Step::Publish {
+                uri: Some(uri),
+                version: Version::Absent,
+                diagnostics: vec![error(0, "x")],
+            }
+        })
+        .collect();
+    let script = Script::toy("toy", Toy::pull()).on(OPEN, many);
+    let checkout = Setup::new([row(script).wait(PULL)]).file("a.toy", "area\ndef area\n").make();
+    assert_eq!(of_a(&checkout).await.0, "clean");
+    assert_eq!(
+        checkout.status("toy").await["why"],
+        "100 publishes of it were for more files than are kept"
+    );
+}
+
+/// The memory of this process that is in use, in bytes; 0 where the system does not tell.
+fn resident() -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
+    kilobytes.unwrap_or(0) * 1_024
+}
