@@ -13,3 +13,7 @@ pub use self::{
     navigate::Navigation,
     symbols::{Symbol, Symbols},
 };
+pub(crate) use self::{
+    asked::Asked,
+    navigate::{position, targets},
+};

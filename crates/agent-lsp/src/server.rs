@@ -10,7 +10,7 @@ mod settle;
 mod told;
 
 pub(crate) use self::{
-    client::{Client, Readiness, Start},
+    client::{Client, NO_SUCH_METHOD, Readiness, Start},
     connection::CallError,
     documents::Watched,
     settle::{Checks, Sent, Settled, Snapshot, words},

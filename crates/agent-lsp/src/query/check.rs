@@ -8,7 +8,7 @@ use crate::{
     Lsp,
     checks::{CheckKind, Output},
     diagnostic::{Diagnostics, State},
-    failures::of_workspace,
+    error::of_workspace,
     table::Trust,
 };
 

@@ -8,7 +8,7 @@ use agent_workspace::WorkspacePath;
 use crate::{
     Lsp,
     diagnostic::{self, Diagnostic, Diagnostics, State},
-    failures::of_workspace,
+    error::of_workspace,
     server::{Settled, Snapshot},
     supervisor::Running,
 };

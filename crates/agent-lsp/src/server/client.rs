@@ -1,7 +1,7 @@
 //! One running server: what it can do, what it was sent, and how to ask it.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
@@ -24,6 +24,7 @@ use super::{
     told::{State, Told},
 };
 use crate::{
+    edits,
     position::{Document, PositionEncoding},
     table::{Ready, Server, Wait},
     uri,
@@ -200,11 +201,6 @@ impl Client {
         &self.start.row.wait
     }
 
-    /// The root that it serves.
-    pub(crate) fn root(&self) -> &Path {
-        &self.start.root
-    }
-
     /// Brings the server up to the disk: this file, and every other that is open.
     ///
     /// # Errors
@@ -244,6 +240,18 @@ impl Client {
             self.send(documents.take_notes());
         }
         saves.get(file).copied().unwrap_or(mark)
+    }
+
+    /// The documents that it has open, as they were sent.
+    pub(crate) fn sent(&self) -> BTreeMap<WorkspacePath, edits::Sent> {
+        let documents = self.documents();
+        let files: Vec<_> = documents.paths().cloned().collect();
+        let sent = files.into_iter().filter_map(|file| {
+            let Synced { document, version, .. } = documents.known(&file)?;
+            let file = self.start.workspace.follow(&file).ok()?;
+            Some((file, edits::Sent { version, text: document.text().to_owned() }))
+        });
+        sent.collect()
     }
 
     /// Whether a file is open in it.

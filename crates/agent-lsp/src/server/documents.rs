@@ -226,14 +226,6 @@ impl Documents {
         }
     }
 
-    /// Forgets what was sent, since the server is a new one, and says what was open.
-    pub(crate) fn restart(&mut self) -> Vec<WorkspacePath> {
-        self.notes.clear();
-        let mut files: Vec<_> = self.open.drain().map(|(file, open)| (open.used, file)).collect();
-        files.sort_by_key(|(used, _)| *used);
-        files.into_iter().map(|(_, file)| file).collect()
-    }
-
     fn gone(&mut self, file: &WorkspacePath, why: ErrorKind) {
         if why == ErrorKind::NotFound && self.open.contains_key(file) {
             self.tell(file, Watched::Deleted);
