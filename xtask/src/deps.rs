@@ -11,6 +11,7 @@ use crate::sh;
 const ARROWS: &[(&str, &[&str])] = &[
     ("agent-tool-core", &[]),
     ("agent-workspace", &[]),
+    ("agent-process", &[]),
     ("agent-edits", &["agent-tool-core", "agent-workspace"]),
     ("agent-grammars", &[]),
     ("agent-tiers", &["agent-tool-core"]),
@@ -47,6 +48,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// What a crate may take from outside, where that is the point of the crate.
 const OUTSIDE: &[(&str, &[&str])] = &[
     ("agent-tool-core", &["serde", "serde_json"]),
+    ("agent-process", &["rustix", "serde_json", "tokio"]),
     ("agent-tiers", &["serde", "serde_json", "tokio", "tracing"]),
     ("xtask", &["anyhow", "serde_json"]),
 ];
