@@ -14,7 +14,7 @@ use agent_workspace::WorkspacePath;
 use serde_json::{Value, json};
 
 use super::{
-    client::{Client, Readiness},
+    client::{Client, LastSent, Readiness},
     connection::CallError,
     documents::Synced,
     requests::{DocumentDiagnostic, ExecuteCommand},
@@ -27,6 +27,9 @@ const PUSHED_SETTLE: Duration = Duration::from_millis(150);
 
 /// How long after a change of one file a server may take to publish for another.
 const BESIDE_SETTLE: Duration = Duration::from_millis(150);
+
+/// How long nothing must be published any more for texts that were sent together.
+const TOGETHER: Duration = Duration::from_millis(20);
 
 /// tsserver's commands that answer when they are done, and the command that carries them.
 const TSSERVER: &str = "typescript.tsserverRequest";
@@ -65,6 +68,8 @@ pub(crate) enum Settled {
     Yes(&'static str),
     /// That is not known: why.
     No(String),
+    /// They are those of a part of what there is to look for, and the rest is not looked for: why.
+    InPart(String),
 }
 
 /// A file as it was sent.
@@ -216,6 +221,8 @@ impl Reading<'_> {
         let Some(published) = self.client.told.until(self.deadline, fresh).await else {
             return self.unpublished();
         };
+        // Of texts that were sent together the first is looked at before the others came.
+        let settle = if self.client.last_sent().texts > 1 { settle.max(TOGETHER) } else { settle };
         if !settle.is_zero() {
             return self.quiet(settle, "it published for this version").await;
         }
@@ -225,7 +232,7 @@ impl Reading<'_> {
 
     /// What was published before another file changed, unless that change makes the server publish anew.
     async fn beside(&self, published: Published) -> Published {
-        let (at, mark) = self.client.last_sent();
+        let LastSent { at, mark, .. } = self.client.last_sent();
         if published.sequence > mark {
             return published;
         }
@@ -267,7 +274,7 @@ impl Reading<'_> {
             Checks::Untrusted => {
                 let why = "only the server's own analysis: its check runs the project's code, and this \
                            checkout is not trusted";
-                return self.snapshot(&list, 0, Settled::No(why.to_owned()));
+                return self.snapshot(&list, 0, Settled::InPart(why.to_owned()));
             }
             Checks::Past if self.was_checked(check) => Settled::Yes("the last check ended"),
             Checks::Past => Settled::No("no check has ended yet".to_owned()),
