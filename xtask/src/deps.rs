@@ -30,6 +30,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "agent-tiers",
             "agent-files",
             "agent-astgrep",
+            "agent-lsp",
         ],
     ),
     (
@@ -41,6 +42,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "agent-tiers",
             "agent-files",
             "agent-astgrep",
+            "agent-lsp",
+            "agent-process",
             "agent-grammars",
             "agent-builtins",
         ],
@@ -62,7 +65,10 @@ const ABSENT: &[(&str, &[&str])] = &[
     ("agent-tool-core", &["tokio", "tree-sitter"]),
     ("agent-tiers", &["tree-sitter", "lsp-types", "async-lsp", "hyper", "ignore"]),
     ("agent-lsp", &["tree-sitter", "hyper"]),
-    ("agent-builtins", &["agent-files", "agent-astgrep", "agent-edits", "tree-sitter", "ignore"]),
+    (
+        "agent-builtins",
+        &["agent-files", "agent-astgrep", "agent-lsp", "agent-edits", "tree-sitter", "ignore"],
+    ),
 ];
 
 /// Of tokio, these crates take the features that need no process and no socket.

@@ -13,11 +13,16 @@ const CHECKED: [&str; 5] =
 /// `TSLP_OFFLINE` is set, as `.cargo/config.toml` does here. They have a step of their own.
 const APART: [&str; 2] = ["language-pack", "language-pack-download"];
 
-/// What "all features" means in tests and checks, as cargo's argument.
+/// What "all features" means for the program, as cargo's argument.
 pub fn everything() -> String {
-    "agent-grammars/all-langs,agent-astgrep/all-langs,agent-lsp/all-langs,agent-builtins/full,\
-     agent-builtins/all-langs,agent-run/all-langs"
+    "agent-grammars/all-langs,agent-astgrep/all-langs,agent-builtins/full,agent-builtins/all-langs,\
+     agent-run/all-langs"
         .to_owned()
+}
+
+/// What it means over the whole workspace: crates that the program does not take come with theirs.
+pub fn of_workspace() -> String {
+    format!("{},agent-lsp/all-langs", everything())
 }
 
 pub fn features() -> Result<()> {

@@ -55,6 +55,7 @@ pub(crate) fn describe(
     let text = |range: &Range<usize>| {
         clip(&String::from_utf8_lossy(&source[range.clone()]), TEXT_CHARS).text
     };
+    let mut from = Place { offset: 0, line: 0, column: 1 };
     let one = |matched: &Match| {
         let captures = pattern.variables().iter().zip(&matched.captures);
         let captures = captures.map(|(variable, capture)| {
@@ -64,8 +65,10 @@ pub(crate) fn describe(
             };
             (variable.name.clone(), captured)
         });
-        let (line, column) = lines.position(matched.range.start);
-        let (end_line, end_column) = lines.position(matched.range.end);
+        let start = lines.position(matched.range.start, &from);
+        let end = lines.position(matched.range.end, &start);
+        let (line, column, end_line, end_column) = (start.line, start.column, end.line, end.column);
+        from = start;
         GrepMatch {
             file: file.to_owned(),
             line,
@@ -77,6 +80,13 @@ pub(crate) fn describe(
         }
     };
     matches.iter().take(room).map(one).collect()
+}
+
+/// An offset with its line and column, from 1, the column in characters.
+struct Place {
+    offset: usize,
+    line: usize,
+    column: usize,
 }
 
 /// Where the lines of a source begin.
@@ -95,10 +105,17 @@ impl<'a> Lines<'a> {
         Self { source, starts: std::iter::once(first).chain(ends).collect() }
     }
 
-    /// Line and column of an offset, from 1, the column in characters.
-    fn position(&self, offset: usize) -> (usize, usize) {
+    /// Where an offset is. On the line of `from` and behind it, only what is between is counted: all
+    /// of a file may be one line.
+    fn position(&self, offset: usize, from: &Place) -> Place {
         let line = self.starts.partition_point(|start| *start <= offset).max(1);
-        let before = self.source.get(self.starts[line - 1]..offset).unwrap_or_default();
-        (line, String::from_utf8_lossy(before).chars().count() + 1)
+        let (start, column) = if line == from.line && from.offset <= offset {
+            (from.offset, from.column)
+        } else {
+            (self.starts[line - 1], 1)
+        };
+        let between = self.source.get(start..offset).unwrap_or_default();
+        let column = column + String::from_utf8_lossy(between).chars().count();
+        Place { offset, line, column }
     }
 }

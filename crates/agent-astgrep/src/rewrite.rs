@@ -1,6 +1,7 @@
 //! A template with the metavariables of a pattern put back.
 
 mod layout;
+mod output;
 mod render;
 mod template;
 mod verify;
@@ -146,7 +147,7 @@ impl Rewrite {
             reason: SkipReason::Overlaps,
         }));
         rewritten.skipped.sort_by_key(|skipped| skipped.range.start);
-        rewritten.bytes = rendered.out;
+        rewritten.bytes = rendered.out.into_bytes();
         rewritten.edits = rendered.edits;
         rewritten.replacements = rendered.applied.len();
         rewritten.dropped_comments = rendered.dropped_comments;

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use agent_tiers::{Registry, RegistryError};
+#[cfg(feature = "lsp")]
+use agent_tool_core::Tier;
 use agent_tool_core::Tool;
 
 /// The live resources of a run. Each gives its tools; without one they do not exist.
@@ -10,6 +12,8 @@ use agent_tool_core::Tool;
 #[must_use]
 pub struct Resources {
     tools: Vec<Arc<dyn Tool>>,
+    #[cfg(feature = "lsp")]
+    lsp: Option<agent_lsp::Lsp>,
 }
 
 impl Resources {
@@ -32,8 +36,18 @@ impl Resources {
         self
     }
 
-    /// A tool of the host's own.
+    /// Language servers: `lsp`, `lsp_rename`, and what every tool that writes breaks and fixes in its
+    /// result, a host's own tools too.
+    #[cfg(feature = "lsp")]
+    pub fn lsp(mut self, lsp: agent_lsp::Lsp) -> Self {
+        self.tools.extend(lsp.tools());
+        self.lsp = Some(lsp);
+        self
+    }
+
+    /// A tool of the host's own. One with the name of a tool that is here takes its place.
     pub fn tool(mut self, tool: Arc<dyn Tool>) -> Self {
+        self.tools.retain(|known| known.spec().name != tool.spec().name);
         self.tools.push(tool);
         self
     }
@@ -44,7 +58,17 @@ impl Resources {
     ///
     /// A name that stands twice, a spec that is not valid.
     pub fn registry(self) -> Result<Registry, RegistryError> {
-        Registry::builder().tools(self.tools).build()
+        let builder = Registry::builder().tools(self.tools);
+        #[cfg(feature = "lsp")]
+        let builder = match self.lsp {
+            // A rename says what it broke by itself.
+            Some(lsp) => builder.wrap(
+                |spec| spec.tier > Tier::Read && spec.name != "lsp_rename",
+                |tool| lsp.diagnostics_on_write(tool),
+            ),
+            None => builder,
+        };
+        builder.build()
     }
 }
 

@@ -146,12 +146,17 @@ impl Changes {
         self.edits.iter().map(|file| file.edits.len()).sum()
     }
 
-    /// The files with the number of their edits, as data.
+    /// The files with the number of their edits, as data, each once.
     #[must_use]
     pub fn files(&self) -> Vec<RenamedFile> {
-        let of =
-            |file: &FileEdits| RenamedFile { file: file.file.clone(), edits: file.edits.len() };
-        self.edits.iter().map(of).collect()
+        let mut files: Vec<RenamedFile> = Vec::new();
+        for FileEdits { file, edits, .. } in &self.edits {
+            match files.iter_mut().find(|known| known.file == *file) {
+                Some(known) => known.edits += edits.len(),
+                None => files.push(RenamedFile { file: file.clone(), edits: edits.len() }),
+            }
+        }
+        files
     }
 }
 
@@ -199,18 +204,26 @@ fn text(edit: &TextDocumentEdit) -> Step<'_> {
 /// The text edits between two file operations, by file.
 #[derive(Default)]
 struct Group<'a> {
-    files: Vec<(WorkspacePath, Option<i32>, Vec<&'a LspEdit>)>,
+    files: Vec<FileGroup<'a>>,
+}
+
+struct FileGroup<'a> {
+    target: WorkspacePath,
+    /// Those that the server named; there may be several elements for one file.
+    versions: Vec<i32>,
+    edits: Vec<&'a LspEdit>,
 }
 
 impl<'a> Group<'a> {
     fn add(&mut self, place: &Place, version: Option<i32>, edits: Vec<&'a LspEdit>) {
-        match self.files.iter_mut().find(|(path, ..)| *path == place.target) {
-            Some((_, known, all)) => {
-                *known = known.or(version);
-                all.extend(edits);
-            }
-            None => self.files.push((place.target.clone(), version, edits)),
-        }
+        let known = self.files.iter().position(|file| file.target == place.target);
+        let index = known.unwrap_or_else(|| {
+            let (target, versions, edits) = (place.target.clone(), Vec::new(), Vec::new());
+            self.files.push(FileGroup { target, versions, edits });
+            self.files.len() - 1
+        });
+        self.files[index].versions.extend(version);
+        self.files[index].edits.extend(edits);
     }
 }
 
@@ -229,22 +242,16 @@ impl Reader<'_> {
     }
 
     fn apply(&mut self, group: Group<'_>) -> Result<(), ToolError> {
-        for (path, version, edits) in group.files {
-            self.apply_to(&path, version, &edits)?;
-        }
-        Ok(())
+        group.files.iter().try_for_each(|file| self.apply_to(file))
     }
 
-    fn apply_to(
-        &mut self,
-        target: &WorkspacePath,
-        version: Option<i32>,
-        edits: &[&LspEdit],
-    ) -> Result<(), ToolError> {
+    fn apply_to(&mut self, file: &FileGroup<'_>) -> Result<(), ToolError> {
+        let FileGroup { target, versions, edits } = file;
         let shown = self.workspace.show(target);
         let text = Text::decode(self.tree.bytes(target)?);
-        if let (Some(sent), true) = (self.documents.get(target), self.tree.is_original(target)) {
-            refuse_stale(&shown, version, sent, &text.content)?;
+        // A file that was moved before is still the text that the server has under its old name.
+        if let Some(sent) = self.tree.unedited(target).and_then(|path| self.documents.get(path)) {
+            refuse_stale(&shown, versions, sent, &text.content)?;
         }
         let document = Document::new(text.content.as_str());
         let edits = edits
@@ -331,20 +338,20 @@ impl Reader<'_> {
     }
 }
 
-/// An edit is for a text. A version of null or 0 says nothing, and then the text alone decides.
+/// An edit is for a text. A version of 0 says nothing, as none does, and then the text alone decides.
 fn refuse_stale(
     shown: &str,
-    version: Option<i32>,
+    versions: &[i32],
     sent: &Sent,
     content: &str,
 ) -> Result<(), ToolError> {
-    let why = match version {
+    let other = versions.iter().find(|version| **version != 0 && **version != sent.version);
+    let why = match other {
         _ if sent.text != content => "the file has changed since the server was sent it".to_owned(),
-        None | Some(0) => return Ok(()),
-        Some(version) if version == sent.version => return Ok(()),
         Some(version) => {
             format!("the edit is for version {version} and the file is at {}", sent.version)
         }
+        None => return Ok(()),
     };
     Err(ToolError::new(
         ErrorKind::Conflict,

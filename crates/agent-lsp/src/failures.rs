@@ -1,22 +1,9 @@
-//! Errors of the crates below and of servers, with their codes, as a tool's.
+//! Requests without an answer, as a tool's errors.
 
 use agent_tool_core::{ErrorKind, ToolError};
 use serde_json::json;
 
 use crate::server::{CallError, NO_SUCH_METHOD, Readiness, is_out_of_date, words};
-
-pub(crate) fn of_workspace(error: agent_workspace::Error) -> ToolError {
-    use agent_workspace::ErrorKind as Cause;
-    let message = error.message().to_owned();
-    let (kind, code) = match error.kind() {
-        Cause::OutsideWorkspace => (ErrorKind::Denied, "outside_workspace"),
-        Cause::NotFound => (ErrorKind::NotFound, "not_found"),
-        Cause::PermissionDenied => (ErrorKind::Denied, "permission_denied"),
-        Cause::Io => (ErrorKind::Failed, "io"),
-        other => (ErrorKind::InvalidArgs, other.code()),
-    };
-    ToolError::new(kind, code, message).with_source(error)
-}
 
 /// A request that has no answer: whether the server is at work, ended, or refuses.
 pub(crate) fn of_call(

@@ -92,6 +92,11 @@ pub enum Unsettled {
     },
     /// More is to come: a first publish of syntax errors alone, or the empty one at the start of a compiler's run.
     Partial,
+    /// It is not looked for, and nothing will come: why.
+    NotLookedFor {
+        /// In words.
+        why: String,
+    },
     /// It belongs to a version before the last sync.
     Outdated,
     /// It is the empty list after the document was closed.

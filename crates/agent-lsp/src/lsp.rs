@@ -13,7 +13,7 @@ use agent_workspace::{Workspace, WorkspacePath};
 use tokio::task::AbortHandle;
 
 use crate::{
-    failures::of_workspace,
+    error::of_workspace,
     ledger::Ledger,
     location::Status,
     supervisor::{IDLE_AFTER, RESTART_AFTER, Running, Supervisor, reap_idle},

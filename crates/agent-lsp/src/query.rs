@@ -13,3 +13,7 @@ pub use self::{
     navigate::{MAX_LOCATIONS, Navigation},
     symbols::{MAX_DOCUMENT_SYMBOLS, MAX_WORKSPACE_SYMBOLS, Symbol, Symbols},
 };
+pub(crate) use self::{
+    asked::Asked,
+    navigate::{position, targets},
+};

@@ -6,6 +6,7 @@
 mod complete;
 mod leftovers;
 mod name;
+mod plan;
 mod ranges;
 
 use agent_tool_core::{ErrorKind, ToolError};
@@ -15,6 +16,7 @@ use crate::edits::Changes;
 pub use complete::{MISSING_LIMIT, Reference, check_complete};
 pub use leftovers::{FILE_LEFTOVERS, LEFTOVERS_LIMIT, Leftovers, leftovers};
 pub use name::check_name;
+pub use plan::{PlannedRename, RenameArgs};
 pub use ranges::check_ranges;
 
 /// An edit without edits is a failure: the server did not understand, or does not know the symbol.

@@ -96,14 +96,6 @@ impl Supervisor {
         })
     }
 
-    pub(crate) fn workspace(&self) -> &Workspace {
-        &self.workspace
-    }
-
-    pub(crate) fn table(&self) -> &ServerTable {
-        &self.table
-    }
-
     pub(crate) fn trust(&self) -> Trust {
         self.trust
     }
@@ -297,7 +289,8 @@ impl Supervisor {
         self.finder.forget();
         let roots: Option<BTreeSet<PathBuf>> = file.map(|file| {
             let rows = self.table.for_path(file.rel());
-            let found = rows.filter_map(|(row, _)| roots::find(&self.workspace, file, row));
+            let found =
+                rows.into_iter().filter_map(|(row, _)| roots::find(&self.workspace, file, row));
             found.map(|root| root.real_path).collect()
         });
         let meant =

@@ -82,7 +82,7 @@ pub struct Server {
 }
 
 /// What a server is good for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// It knows definitions, references and types.
@@ -130,16 +130,16 @@ impl ServerTable {
 
     /// The servers for a file, each with the language id that it is told, full ones before linters, in the order in which
     /// they are tried.
-    pub fn for_path(&self, path: &Path) -> impl Iterator<Item = (&Server, &str)> {
-        let of_role = move |role| {
-            self.servers
-                .iter()
-                .filter(move |server| server.role == role)
-                .filter_map(move |server| Some((server, server.language_of(path)?)))
-        };
-        // `path` is borrowed by the iterators only as long as they are made.
-        let full: Vec<_> = of_role(Role::Full).collect();
-        full.into_iter().chain(of_role(Role::Linter).collect::<Vec<_>>())
+    #[must_use]
+    pub fn for_path(&self, path: &Path) -> Vec<(&Server, &str)> {
+        let mut found: Vec<_> = self
+            .servers
+            .iter()
+            .filter_map(|server| Some((server, server.language_of(path)?)))
+            .collect();
+        // Stable: within a role the order is the table's.
+        found.sort_by_key(|(server, _)| server.role);
+        found
     }
 
     fn of_rows(rows: Vec<toml::Table>) -> Result<Self, TableError> {

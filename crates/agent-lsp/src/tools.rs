@@ -2,6 +2,7 @@
 
 mod on_write;
 mod query;
+mod rename;
 
 use std::sync::Arc;
 
@@ -12,7 +13,8 @@ pub(crate) use self::on_write::on_write;
 use crate::Lsp;
 
 pub(crate) fn all(lsp: &Lsp) -> Vec<Arc<dyn Tool>> {
-    vec![query::tool(lsp)]
+    // A rename tells what it broke, as every write does.
+    vec![query::tool(lsp), on_write(lsp, rename::tool(lsp))]
 }
 
 fn spec<A: JsonSchema>(name: &str, tier: Tier, description: &str) -> ToolSpec {

@@ -6,8 +6,6 @@ use std::{
     hash::{BuildHasher, Hasher, RandomState},
 };
 
-use crate::platform;
-
 /// The variable that every started process carries. Its value names the runs and processes that it descends from, separated
 /// by slashes, so that a program that starts programs itself hides nothing from the one above it.
 pub const MARK_VARIABLE: &str = "AGENT_PROCESS_MARK";
@@ -44,19 +42,19 @@ impl Mark {
         value
     }
 
-    pub(crate) fn is_on(&self, id: u32) -> bool {
-        segments_of(id, |segment| segment == self.0.as_bytes())
+    /// Whether the variable's value names this mark.
+    pub(crate) fn is_in(&self, value: &[u8]) -> bool {
+        segments(value).any(|segment| segment == self.0.as_bytes())
     }
 }
 
-/// Whether the process descends from anything that this run started.
-pub(crate) fn is_of_run(id: u32, run: &str) -> bool {
-    segments_of(id, |segment| {
+/// Whether the variable's value names anything that this run started.
+pub(crate) fn is_of_run(value: &[u8], run: &str) -> bool {
+    segments(value).any(|segment| {
         segment.strip_prefix(run.as_bytes()).is_some_and(|rest| rest.starts_with(b"."))
     })
 }
 
-fn segments_of(id: u32, is: impl Fn(&[u8]) -> bool) -> bool {
-    platform::environment_value(id, MARK_VARIABLE)
-        .is_some_and(|value| value.split(|byte| *byte == b'/').any(is))
+fn segments(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|byte| *byte == b'/')
 }

@@ -125,11 +125,15 @@ impl Process {
         let (by, mut killed) = self.end(steps).await;
         killed += self.tree.kill();
         let deadline = Instant::now() + steps.after_kill;
-        let mut left = self.tree.members();
-        while !left.is_empty() && Instant::now() < deadline {
+        // At least one look more: a process that is being started does not show its mark for a moment.
+        let left = loop {
             sleep(GONE_POLL).await;
-            left = self.tree.members();
-        }
+            let left = self.tree.members();
+            if left.is_empty() || Instant::now() >= deadline {
+                break left;
+            }
+            self.tree.kill();
+        };
         Shutdown { exit: self.exited(), by, killed, left }
     }
 

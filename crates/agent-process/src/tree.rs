@@ -1,19 +1,25 @@
 //! A process with everything that it started, found wherever it moved to.
 
 use std::{
+    cell::RefCell,
     collections::{HashMap, HashSet},
+    slice,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use rustix::process::Signal;
 
 use crate::{
-    mark::{self, Mark},
+    MARK_VARIABLE,
+    mark::{Mark, is_of_run},
     platform::{self, Entry},
 };
 
 /// How often a tree is looked at again while killing it finds processes that were not there before.
 const ROUNDS: usize = 64;
+
+/// No group has this id.
+const NO_GROUP: u32 = 0;
 
 /// The tree of one process: its group, its descendants by parent, and whatever carries its mark (which finds those that
 /// left the group and whose parent has ended). Zombies are not counted.
@@ -66,42 +72,43 @@ impl Tree {
 
     /// The ids of those that live, in ascending order.
     pub fn members(&self) -> Vec<u32> {
-        self.look().iter().map(|entry| entry.id).collect()
+        self.find(&Table::read()).iter().map(|entry| entry.id).collect()
     }
 
     /// Sends SIGINT to the group of the leader alone, as a terminal does.
     pub fn interrupt(&self) {
-        if self.look().iter().any(|entry| entry.group == self.leader) {
+        if self.find(&Table::read()).iter().any(|entry| entry.group == self.leader) {
             let _ = platform::signal_group(self.leader, Signal::INT);
         }
     }
 
     /// Sends SIGTERM to the whole tree and says how many it found.
     pub fn terminate(&self) -> usize {
-        signal_all(&self.look(), self.leader, Signal::TERM)
+        terminate(slice::from_ref(self))
     }
 
     /// Sends SIGKILL to the whole tree, what appears meanwhile included, and says how many it found.
     pub fn kill(&self) -> usize {
-        kill_all(self.leader, || self.look())
+        kill(slice::from_ref(self))
     }
 
-    fn look(&self) -> Vec<Entry> {
-        match platform::processes() {
-            Some(all) => self.select(&all),
+    fn find(&self, table: &Table) -> Vec<Entry> {
+        match &table.all {
+            Some(all) => self.select(all, table),
             None if platform::group_exists(self.leader) => vec![unlisted(self.leader)],
             None => Vec::new(),
         }
     }
 
-    fn select(&self, all: &[Entry]) -> Vec<Entry> {
+    fn select(&self, all: &[Entry], table: &Table) -> Vec<Entry> {
         let leads = all.iter().any(|entry| {
             entry.id == self.leader && self.started.is_some_and(|started| entry.started == started)
         });
         // Nothing of the tree is older than its leader, which spares most reads.
         let oldest = self.started.unwrap_or(0);
         let marked = |entry: &Entry| {
-            entry.started >= oldest && self.mark.as_ref().is_some_and(|mark| mark.is_on(entry.id))
+            let Some(mark) = &self.mark else { return false };
+            entry.started >= oldest && table.mark_is(entry.id, |value| mark.is_in(value))
         };
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let is_member = |entry: &&Entry| seen.contains(&(entry.id, entry.started)) || marked(entry);
@@ -121,14 +128,50 @@ impl Tree {
     }
 }
 
+/// The processes at one moment, with the marks that were asked for.
+struct Table {
+    /// None where the system cannot list them.
+    all: Option<Vec<Entry>>,
+    marks: RefCell<HashMap<u32, Option<Vec<u8>>>>,
+}
+
+impl Table {
+    fn read() -> Self {
+        Self { all: platform::processes(), marks: RefCell::default() }
+    }
+
+    fn mark_is(&self, id: u32, is: impl Fn(&[u8]) -> bool) -> bool {
+        let mut marks = self.marks.borrow_mut();
+        let read = || platform::environment_value(id, MARK_VARIABLE);
+        marks.entry(id).or_insert_with(read).as_deref().is_some_and(is)
+    }
+}
+
+pub(crate) fn any_lives(trees: &[Tree]) -> bool {
+    let table = Table::read();
+    trees.iter().any(|tree| !tree.find(&table).is_empty())
+}
+
+/// Sends SIGTERM to all of the trees.
+pub(crate) fn terminate(trees: &[Tree]) -> usize {
+    let table = Table::read();
+    let signal_one = |tree: &Tree| signal_all(&tree.find(&table), tree.leader, Signal::TERM);
+    trees.iter().map(signal_one).sum()
+}
+
+/// Kills all of the trees.
+pub(crate) fn kill(trees: &[Tree]) -> usize {
+    kill_all(|table| trees.iter().map(|tree| (tree.leader, tree.find(table))).collect())
+}
+
 /// Kills everything that descends from the run, registered or not, and says how many it found.
 pub(crate) fn sweep(run: &str) -> usize {
-    kill_all(0, || {
-        let all = platform::processes().unwrap_or_default();
-        let marked = all.iter().filter(|entry| mark::is_of_run(entry.id, run));
-        let mut found = marked.map(|entry| entry.id).collect();
-        close_over_children(&all, &mut found);
-        living(&all, &found)
+    kill_all(|table| {
+        let all = table.all.as_deref().unwrap_or_default();
+        let is_ours = |entry: &&Entry| table.mark_is(entry.id, |value| is_of_run(value, run));
+        let mut found = all.iter().filter(is_ours).map(|entry| entry.id).collect();
+        close_over_children(all, &mut found);
+        vec![(NO_GROUP, living(all, &found))]
     })
 }
 
@@ -155,17 +198,20 @@ fn living(all: &[Entry], found: &HashSet<u32>) -> Vec<Entry> {
     living
 }
 
-/// A process with SIGKILL pending starts no other, so a round that finds none that is new has found all.
-fn kill_all(group: u32, look: impl Fn() -> Vec<Entry>) -> usize {
+/// Kills what `find` finds, with the group that each part of it has as a whole. A process with SIGKILL pending starts no other,
+/// so a round that finds none that is new has found all.
+fn kill_all(find: impl Fn(&Table) -> Vec<(u32, Vec<Entry>)>) -> usize {
     let mut seen = HashSet::new();
     for _ in 0..ROUNDS {
-        let entries = look();
+        let found = find(&Table::read());
         let before = seen.len();
-        seen.extend(entries.iter().map(|entry| (entry.id, entry.started)));
+        seen.extend(found.iter().flat_map(|(_, entries)| entries).map(|e| (e.id, e.started)));
         if seen.len() == before {
             break;
         }
-        signal_all(&entries, group, Signal::KILL);
+        for (group, entries) in found {
+            signal_all(&entries, group, Signal::KILL);
+        }
     }
     seen.len()
 }

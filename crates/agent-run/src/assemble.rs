@@ -14,6 +14,11 @@ use agent_builtins::{Resources, default_rules};
 use agent_edits::Edits;
 use agent_files::{ARTIFACT_SCHEME, Files};
 use agent_grammars::Grammars;
+use agent_lsp::{
+    Lsp,
+    table::{ServerTable, Trust},
+};
+use agent_process::{Guard, Launcher};
 use agent_tiers::{Approval, ApproveMode, Artifacts, Run, View};
 use agent_tool_core::{CallId, CardPort, CardQueue, Limits, Tier, Tool, for_person};
 use agent_workspace::{Root, Workspace};
@@ -35,6 +40,7 @@ pub(crate) struct Assembled {
     pub workspace: Workspace,
     pub edits: Edits,
     pub grammars: Arc<Grammars>,
+    pub lsp: Lsp,
 }
 
 /// What one command wants of its run.
@@ -88,22 +94,17 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
         .with_trees(wishes.trees)
         .with_endings(config.languages.clone())
         .without_files(config.exclude.clone());
-    let registry = Resources::new()
+    let lsp = servers(config, &workspace, &edits)?;
+    let resources = Resources::new()
         .files(
             Files::new(workspace.clone(), edits.clone())
                 .without_files(config.exclude.clone())
                 .with_artifacts(state.artifacts()),
         )
         .astgrep(structure)
-        .registry()
-        .context("the registry")?;
-    let hosts: Vec<String> = wishes.tools.iter().map(|tool| tool.spec().name.clone()).collect();
-    let registry = registry
-        .to_builder()
-        .without(|spec| hosts.contains(&spec.name))
-        .tools(wishes.tools)
-        .build()
-        .context("the host's tools")?;
+        .lsp(lsp.clone());
+    let registry = wishes.tools.into_iter().fold(resources, Resources::tool).registry();
+    let registry = registry.context("the tools")?;
     let mode = match config.approve.unwrap_or_else(default_approve) {
         Approve::All => ApproveMode::All,
         Approve::Ask => ApproveMode::Ask,
@@ -123,7 +124,20 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
     }
     let run = builder.build();
     let view = run.view(config.surface, wishes.limits);
-    Ok(Assembled { run, view, state, workspace, edits, grammars })
+    Ok(Assembled { run, view, state, workspace, edits, grammars, lsp })
+}
+
+/// The language servers of a run. The rows that a person adds name programs, so they come from the
+/// person's own file alone.
+fn servers(config: &Config, workspace: &Workspace, edits: &Edits) -> Result<Lsp> {
+    let table =
+        ServerTable::with_user_rows(&config.servers).context("the servers of config.toml")?;
+    let trust = match config.trust.is_trusted() {
+        true => Trust::Trusted,
+        false => Trust::Untrusted,
+    };
+    let launcher = Launcher::new(Guard::new());
+    Ok(Lsp::builder(workspace.clone(), edits.clone(), launcher).table(table).trust(trust).build())
 }
 
 fn workspace(config: &Config) -> Result<Workspace> {

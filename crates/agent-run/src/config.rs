@@ -38,6 +38,8 @@ pub(crate) struct Config {
     pub exclude: Vec<String>,
     /// File endings and the language ids that they stand for.
     pub languages: BTreeMap<String, String>,
+    /// The person's own rows of the server table, as TOML.
+    pub servers: String,
     /// What was found in a file and not followed, with the reason.
     pub ignored: Vec<String>,
     /// The text of the checkout's own file, where it has one.
@@ -68,6 +70,8 @@ struct PersonFile {
     result_characters: Option<usize>,
     exclude: Vec<String>,
     languages: BTreeMap<String, String>,
+    /// Language servers: rows that change those of the crate or add to them.
+    server: Vec<toml::Table>,
 }
 
 /// The checkout's file, once everything but its own keys was left out.
@@ -104,6 +108,8 @@ impl Config {
         // A checkout may take tools away; it never gives one back.
         let surface = checkout.surface.map_or(asked, |theirs| narrower(asked, theirs));
         let result_characters = [checkout.result_characters, person.result_characters];
+        let servers = toml::to_string(&BTreeMap::from([("server", &person.server)]))
+            .context("the servers of config.toml")?;
         let mut languages = person.languages;
         languages.extend(checkout.languages);
         Ok(Self {
@@ -113,6 +119,7 @@ impl Config {
             result_characters: result_characters.into_iter().flatten().min(),
             exclude: person.exclude.into_iter().chain(checkout.exclude).collect(),
             languages,
+            servers,
             ignored,
             checkout_text,
             layers,

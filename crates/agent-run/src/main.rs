@@ -29,6 +29,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    // This program is the guard of its own children, when it is started as that.
+    agent_process::guard::main_if_asked();
     let Cli { options, command } = Cli::parse();
     let result = match command {
         Command::Tools => commands::tools(&options),

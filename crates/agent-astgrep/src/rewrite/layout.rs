@@ -1,6 +1,6 @@
 //! How a file is laid out: its line ends, its indentation, and the lines that must not move.
 
-use std::ops::Range;
+use std::{iter::once, ops::Range};
 
 use agent_grammars::tree_sitter::{Node, Tree};
 
@@ -14,8 +14,10 @@ pub(super) struct Layout {
     indent_unit: Option<String>,
     /// Strings, templates and comments of more than one line, by position.
     fixed: Vec<Range<usize>>,
-    /// All comments, by position.
-    pub(super) comments: Vec<Range<usize>>,
+    /// All comments, by position; none is in another.
+    comments: Vec<Range<usize>>,
+    /// Where the lines begin.
+    lines: Vec<usize>,
 }
 
 impl Layout {
@@ -25,6 +27,7 @@ impl Layout {
             indent_unit: indent_unit(source),
             fixed: Vec::new(),
             comments: Vec::new(),
+            lines: once(0).chain(memchr::memchr_iter(b'\n', source).map(|end| end + 1)).collect(),
         };
         layout.collect(tree.root_node(), pattern);
         layout.fixed.sort_by_key(|range| range.start);
@@ -79,20 +82,27 @@ impl Layout {
             ["*/", "-->", "-}", "]]", "%>"].iter().any(|close| comment.ends_with(close.as_bytes()))
         };
         let at_line_end = matches!(source.get(offset), None | Some(b'\n' | b'\r'));
-        at_line_end
-            && self
-                .comments
-                .iter()
-                .any(|comment| comment.end == offset && !closed(&source[comment.clone()]))
+        let ending = self.comments.binary_search_by_key(&offset, |comment| comment.end);
+        at_line_end && ending.is_ok_and(|index| !closed(&source[self.comments[index].clone()]))
+    }
+
+    /// The comments in a range.
+    pub(super) fn comments_in(&self, range: &Range<usize>) -> &[Range<usize>] {
+        let first = self.comments.partition_point(|comment| comment.start < range.start);
+        let inside = self.comments[first..].iter();
+        &self.comments[first..][..inside.take_while(|comment| comment.end <= range.end).count()]
+    }
+
+    /// The whitespace that the line of `offset` begins with.
+    pub(super) fn indent_at<'s>(&self, source: &'s [u8], offset: usize) -> &'s [u8] {
+        let line = self.lines.partition_point(|line| *line <= offset).saturating_sub(1);
+        blank_start(&source[self.lines[line]..offset])
     }
 }
 
-/// The whitespace that the line of `offset` begins with.
-pub(super) fn indent_at(source: &[u8], offset: usize) -> &[u8] {
-    let line = source[..offset].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-    let length =
-        source[line..offset].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-    &source[line..line + length]
+/// The blanks and tabs that a line begins with.
+pub(super) fn blank_start(line: &[u8]) -> &[u8] {
+    &line[..line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()]
 }
 
 fn dominant_line_end(source: &[u8]) -> &'static str {

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use agent_grammars::tree_sitter::Tree;
 
-use super::layout::{Layout, indent_at};
+use super::layout::Layout;
+use super::output::Output;
 use super::template::{Piece, Template};
 use super::{Edit, Job};
 use crate::pattern::{Capture, Match, Pattern};
@@ -33,7 +34,7 @@ pub(super) struct Spot {
 /// A file as it would be.
 #[derive(Debug, Default)]
 pub(super) struct Rendered {
-    pub(super) out: Vec<u8>,
+    pub(super) out: Output,
     pub(super) spots: Vec<Spot>,
     pub(super) edits: Vec<Edit>,
     pub(super) applied: HashSet<usize>,
@@ -94,7 +95,7 @@ impl<'a> Renderer<'a> {
         let mut position = range.start;
         while let Some(newline) = memchr::memchr(b'\n', &self.source[position..range.end]) {
             let line = position + newline + 1;
-            self.rendered.out.extend_from_slice(&self.source[position..line]);
+            self.rendered.out.push(&self.source[position..line]);
             position = line;
             let rest = &self.source[line..range.end];
             let moves = shift.from != shift.to
@@ -102,11 +103,11 @@ impl<'a> Renderer<'a> {
                 && !matches!(rest.first(), None | Some(b'\r' | b'\n'))
                 && !self.layout.is_fixed(line);
             if moves {
-                self.rendered.out.extend_from_slice(shift.to);
+                self.rendered.out.push(shift.to);
                 position = line + shift.from.len();
             }
         }
-        self.rendered.out.extend_from_slice(&self.source[position..range.end]);
+        self.rendered.out.push(&self.source[position..range.end]);
     }
 
     /// Writes the replacement of a match, and tells where the source goes on behind it.
@@ -118,11 +119,11 @@ impl<'a> Renderer<'a> {
         }
         let start = self.rendered.out.len();
         let wrap = self.parentheses(Wrap::Replacement { index });
-        self.rendered.out.extend_from_slice(wrap.0);
+        self.rendered.out.push(wrap.0);
         self.depth += 1;
         let kept = self.pieces(index);
         self.depth -= 1;
-        self.rendered.out.extend_from_slice(wrap.1);
+        self.rendered.out.push(wrap.1);
         let range = start..self.rendered.out.len();
         self.rendered.spots.push(Spot {
             range: range.clone(),
@@ -142,7 +143,7 @@ impl<'a> Renderer<'a> {
 
     /// Writes the template for one match, and gives the slices of the source that it used.
     fn pieces(&mut self, index: usize) -> Vec<Range<usize>> {
-        let base = indent_at(&self.rendered.out, self.rendered.out.len()).to_vec();
+        let base = self.rendered.out.indent().to_vec();
         let mut kept = Vec::new();
         let mut line = 0;
         let mut swallow_comma = false;
@@ -181,32 +182,32 @@ impl<'a> Renderer<'a> {
     fn template_text(&mut self, text: &str, base: &[u8], line: &mut usize) {
         for (number, content) in text.split('\n').enumerate() {
             if number == 0 {
-                self.rendered.out.extend_from_slice(content.as_bytes());
+                self.rendered.out.push(content.as_bytes());
                 continue;
             }
             *line += 1;
-            self.rendered.out.extend_from_slice(self.layout.line_end.as_bytes());
+            self.rendered.out.push(self.layout.line_end.as_bytes());
             let is_last = number == text.matches('\n').count();
             let blank = content.is_empty() && !is_last;
             if self.template.verbatim_lines.contains(line) || blank {
-                self.rendered.out.extend_from_slice(content.as_bytes());
+                self.rendered.out.push(content.as_bytes());
                 continue;
             }
             let bare = content.trim_start_matches([' ', '\t']);
             let indent = &content[..content.len() - bare.len()];
             let indent = self.layout.indentation(indent, self.template.indent_unit);
-            self.rendered.out.extend_from_slice(base);
-            self.rendered.out.extend_from_slice(indent.as_bytes());
-            self.rendered.out.extend_from_slice(bare.as_bytes());
+            self.rendered.out.push(base);
+            self.rendered.out.push(indent.as_bytes());
+            self.rendered.out.push(bare.as_bytes());
         }
     }
 
     fn one(&mut self, index: usize, range: Range<usize>, wrap: Wrap, glued: bool) {
         let start = self.rendered.out.len();
         let parentheses = self.parentheses(wrap);
-        self.rendered.out.extend_from_slice(parentheses.0);
+        self.rendered.out.push(parentheses.0);
         self.shifted(range, index);
-        self.rendered.out.extend_from_slice(parentheses.1);
+        self.rendered.out.push(parentheses.1);
         let range = start..self.rendered.out.len();
         self.rendered.spots.push(Spot { range, wrap, index, glued });
     }
@@ -241,9 +242,9 @@ impl<'a> Renderer<'a> {
         }
         self.shifted(range.clone(), index);
         if self.layout.line_comment_ends_at(self.source, range.end) {
-            let indent = indent_at(&self.rendered.out, self.rendered.out.len()).to_vec();
-            self.rendered.out.extend_from_slice(self.layout.line_end.as_bytes());
-            self.rendered.out.extend_from_slice(&indent);
+            let indent = self.rendered.out.indent().to_vec();
+            self.rendered.out.push(self.layout.line_end.as_bytes());
+            self.rendered.out.push(&indent);
         }
         true
     }
@@ -251,8 +252,8 @@ impl<'a> Renderer<'a> {
     /// Writes a slice of a capture with its lines moved to where it stands now.
     fn shifted(&mut self, range: Range<usize>, index: usize) {
         let source = self.source;
-        let from = indent_at(source, range.start);
-        let to = indent_at(&self.rendered.out, self.rendered.out.len()).to_vec();
+        let from = self.layout.indent_at(source, range.start);
+        let to = self.rendered.out.indent().to_vec();
         self.slice(range, index + 1, Shift { from, to: &to });
     }
 
@@ -273,14 +274,13 @@ impl<'a> Renderer<'a> {
         if before.trim_end().ends_with(',') {
             let kept = out.trim_ascii_end().len() - 1;
             out.truncate(kept);
-        } else if after.starts_with('\n') && before.rsplit('\n').next().is_some_and(is_blank) {
-            let line = out.iter().rposition(|&byte| byte == b'\n');
-            if let Some(newline) = line
-                && out[newline..].trim_ascii().is_empty()
-            {
-                let carriage = newline > 0 && out[newline - 1] == b'\r';
-                out.truncate(newline - usize::from(carriage));
-            }
+        } else if after.starts_with('\n')
+            && before.rsplit('\n').next().is_some_and(is_blank)
+            && let Some(newline) = out.line().checked_sub(1)
+            && out[newline..].trim_ascii().is_empty()
+        {
+            let carriage = newline > 0 && out[newline - 1] == b'\r';
+            out.truncate(newline - usize::from(carriage));
         }
         false
     }
@@ -299,9 +299,8 @@ impl<'a> Renderer<'a> {
             outer.start <= inner.start && inner.end <= outer.end
         };
         self.layout
-            .comments
+            .comments_in(replaced)
             .iter()
-            .filter(|comment| inside(replaced, comment))
             .filter(|comment| !kept.iter().any(|kept| inside(kept, comment)))
             .count()
     }
@@ -311,7 +310,7 @@ impl<'a> Renderer<'a> {
         let mut end = self.sole_statement(replaced);
         let mut start = replaced.start;
         let out = &mut self.rendered.out;
-        let line = out.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
+        let line = out.line();
         let rest = &self.source[end..];
         let after = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r')).count();
         let line_ends = matches!(rest.get(after), None | Some(b'\n'));

@@ -52,6 +52,7 @@ pub(crate) fn trials() -> Vec<Trial> {
             Trial::test("limits::a_deep_pattern_is_refused", deep_pattern_is_refused),
             Trial::test("limits::other_encodings_are_searched", other_encodings_are_searched),
             Trial::test("budget::a_long_list_is_cheap", a_long_list_is_cheap),
+            Trial::test("budget::a_long_line_is_cheap", a_long_line_is_cheap),
         ])
         .collect()
 }
@@ -108,6 +109,18 @@ fn a_long_list_is_cheap() -> Result<(), Failed> {
         let found = Pattern::compile(&grammar, pattern)?.find(&tree, source.as_bytes(), NO_LIMIT);
         assert_eq!((found.matches.len(), found.budget_exceeded), (1, false), "{pattern}");
     }
+    Ok(())
+}
+
+/// A file that is one line takes no longer for it: what is looked for behind every match is known.
+fn a_long_line_is_cheap() -> Result<(), Failed> {
+    let grammar = Grammars::bundled().by_id("javascript").cloned()?;
+    let pattern = Arc::new(Pattern::compile(&grammar, "f($X)")?);
+    let source = "f(1); /* f */ ".repeat(40_000);
+    let tree = grammar.parser().parse(&source, None).unwrap();
+    let rewritten = Rewrite::compile(&pattern, "g($X)")?.apply(source.as_bytes(), &tree)?;
+    assert_eq!(rewritten.replacements, 40_000);
+    assert_eq!(rewritten.bytes, "g(1); /* f */ ".repeat(40_000).as_bytes());
     Ok(())
 }
 

@@ -91,12 +91,10 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Whether a file is still what it was before the edit, name and bytes.
-    pub(super) fn is_original(&self, path: &WorkspacePath) -> bool {
-        self.slots
-            .get(path)
-            .and_then(|slot| slot.now.as_ref())
-            .is_some_and(|now| !now.edited && now.origin.as_ref() == Some(path))
+    /// The name that a file had before the edit, where its bytes are still those.
+    pub(super) fn unedited(&self, path: &WorkspacePath) -> Option<&WorkspacePath> {
+        let now = self.slots.get(path)?.now.as_ref()?;
+        now.origin.as_ref().filter(|_| !now.edited)
     }
 
     /// The name that a file had before the edit.

@@ -186,10 +186,12 @@ impl Report {
         }
         for pending in &self.pending {
             let (file, server) = (pending.ticket.file(), pending.ticket.server());
-            line(
-                &mut out,
-                &format!("diagnostics pending for {file} ({server}: {})", pending.why.words()),
-            );
+            let how = match pending.why {
+                Unsettled::NotLookedFor { .. } => "unknown",
+                _ => "pending",
+            };
+            let why = pending.why.words();
+            line(&mut out, &format!("diagnostics {how} for {file} ({server}: {why})"));
         }
         out.truncate(out.trim_end().len());
         out
@@ -253,6 +255,7 @@ impl Unsettled {
     pub fn words(&self) -> String {
         match self {
             Self::TimedOut { waiting_for } => waiting_for.clone(),
+            Self::NotLookedFor { why } => why.clone(),
             Self::Partial => "more is to come".to_owned(),
             Self::Outdated => "the answer was for an older text".to_owned(),
             Self::Closed => "the file was closed".to_owned(),

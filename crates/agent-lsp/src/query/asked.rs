@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use crate::{
     Lsp,
-    failures::{of_call, of_workspace},
+    error::of_workspace,
+    failures::of_call,
     language::Language,
     location::Evidence,
     position::Document,

@@ -8,7 +8,7 @@ use crate::{
     Lsp,
     checks::{CheckKind, Output},
     diagnostic::{Diagnostics, State},
-    failures::of_workspace,
+    error::of_workspace,
     table::Trust,
 };
 
@@ -29,10 +29,10 @@ impl Lsp {
         }
         let root = self.shared.workspace.resolve(".").map_err(of_workspace)?;
         let names = self.shared.workspace.names(&root).map_err(of_workspace)?;
-        let has = |marker: &&str| names.iter().any(|name| name == marker);
+        let has = |marker: &str| names.iter().any(|name| name == marker);
         let kinds: Vec<_> = CheckKind::ALL
             .into_iter()
-            .filter(|kind| kind.markers().iter().any(|marker| has(&marker)))
+            .filter(|kind| kind.markers().iter().copied().any(has))
             .collect();
         let mut missing = Vec::new();
         for kind in kinds {

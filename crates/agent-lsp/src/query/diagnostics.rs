@@ -8,7 +8,7 @@ use agent_workspace::WorkspacePath;
 use crate::{
     Lsp,
     diagnostic::{self, Diagnostic, Diagnostics, State},
-    failures::of_workspace,
+    error::of_workspace,
     ledger::without_shadows,
     server::{Settled, Snapshot},
     supervisor::Running,
@@ -49,10 +49,18 @@ impl Lsp {
                     self.ledger().told(&shown, &running.id, snapshot.diagnostics.clone());
                     whys.push(format!("{}: {how}", running.id));
                 }
+                Settled::InPart(why) => {
+                    self.ledger().told(&shown, &running.id, snapshot.diagnostics.clone());
+                    unknown = true;
+                    whys.push(format!("{}: {why}", running.id));
+                }
                 Settled::No(why) => {
                     unknown = true;
                     whys.push(format!("{}: {why}", running.id));
                 }
+            }
+            if snapshot.cut > 0 {
+                whys.push(format!("{}: {} more were not kept", running.id, snapshot.cut));
             }
             // What two servers say alike is said once; what one says twice is there twice.
             let mut found = without_shadows(snapshot.diagnostics);

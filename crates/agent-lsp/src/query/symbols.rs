@@ -13,7 +13,8 @@ use super::{
 };
 use crate::{
     Lsp,
-    failures::{of_call, of_workspace},
+    error::of_workspace,
+    failures::of_call,
     location::Evidence,
     server::{
         CallError, Readiness,

@@ -6,7 +6,10 @@ use agent_tool_core::{ErrorKind, ToolError, clip};
 use memchr::memmem;
 use serde_json::json;
 
-use crate::{edits::FileEdits, language::Language};
+use crate::{
+    edits::FileEdits,
+    language::{Case, Language},
+};
 
 /// So much of a wrong range is shown.
 const SHOWN_RANGE: usize = 40;
@@ -39,7 +42,9 @@ pub(super) fn core<'a>(language: &Language, name: &'a str) -> &'a str {
     let name = raw.unwrap_or(name);
     let bare =
         name.trim_start_matches(|first| language.before.contains(&first) || "'\"`".contains(first));
-    bare.trim_end_matches(['\'', '"', '`'])
+    let bare = bare.trim_end_matches(['\'', '"', '`']);
+    // Nothing would be found everywhere.
+    if bare.is_empty() { name } else { bare }
 }
 
 fn names(language: &Language, text: &str, name: &str, range: &Range<usize>) -> bool {
@@ -54,18 +59,17 @@ fn names(language: &Language, text: &str, name: &str, range: &Range<usize>) -> b
             || (ends && is_whole(language, text, at - name.len(), name.len()));
     }
     let covered = &text[range.clone()];
-    let mut found = positions(language, covered, name);
-    found.any(|start| is_whole(language, text, range.start + start, name.len()))
+    let found = positions(language, covered, name);
+    found.iter().any(|start| is_whole(language, text, range.start + start, name.len()))
 }
 
-fn positions(language: &Language, text: &str, name: &str) -> impl Iterator<Item = usize> {
+fn positions(language: &Language, text: &str, name: &str) -> Vec<usize> {
     let fold = |text: &str| match language.case {
-        crate::language::Case::Matters => text.to_owned(),
-        crate::language::Case::Ignored => text.to_ascii_lowercase(),
+        Case::Matters => text.to_owned(),
+        Case::Ignored => text.to_ascii_lowercase(),
     };
     let (text, name) = (fold(text), fold(name));
-    let found: Vec<usize> = memmem::find_iter(text.as_bytes(), &name).collect();
-    found.into_iter()
+    memmem::find_iter(text.as_bytes(), &name).collect()
 }
 
 /// A sigil before the name belongs to it and does not make it another.

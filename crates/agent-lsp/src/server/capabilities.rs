@@ -54,7 +54,7 @@ pub(crate) fn of_client() -> Value {
             },
             "executeCommand": dynamic,
             "fileOperations": {
-                "dynamicRegistration": true, "willRename": true, "didRename": true,
+                "dynamicRegistration": true, "willRename": true,
             },
             "diagnostics": { "refreshSupport": true },
         },
@@ -66,7 +66,7 @@ pub(crate) fn of_client() -> Value {
                 "codeDescriptionSupport": true,
                 "tagSupport": { "valueSet": [1, 2] },
             },
-            "diagnostic": { "dynamicRegistration": true, "relatedDocumentSupport": true },
+            "diagnostic": { "dynamicRegistration": true, "relatedDocumentSupport": false },
             "hover": { "dynamicRegistration": true, "contentFormat": ["markdown", "plaintext"] },
             "definition": linked,
             "typeDefinition": linked,

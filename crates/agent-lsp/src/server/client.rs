@@ -1,9 +1,9 @@
 //! One running server: what it can do, what it was sent, and how to ask it.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     ffi::OsStr,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -27,6 +27,7 @@ use super::{
 };
 use crate::{
     disk::{Changes, Cursor, Disk},
+    edits,
     position::{Document, PositionEncoding},
     table::{self, Ready, Server, Wait},
     uri,
@@ -92,8 +93,17 @@ pub(crate) struct Client {
     initialized: Instant,
     /// When the first file was opened, from which on indexing may begin.
     opened: Mutex<Option<Instant>>,
-    /// When it was sent something last, and what it had told before.
-    last_sent: Mutex<(Instant, u64)>,
+    last_sent: Mutex<LastSent>,
+}
+
+/// What a server was sent last, be it by several messages without a word of it between.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LastSent {
+    pub at: Instant,
+    /// What it had told before.
+    pub mark: u64,
+    /// How many texts.
+    pub texts: usize,
 }
 
 /// Whether a server knows the project.
@@ -162,7 +172,7 @@ impl Client {
             loaded: Mutex::default(),
             initialized: Instant::now(),
             opened: Mutex::default(),
-            last_sent: Mutex::new((Instant::now(), 0)),
+            last_sent: Mutex::new(LastSent { at: Instant::now(), mark: 0, texts: 0 }),
             start,
         })
     }
@@ -218,8 +228,8 @@ impl Client {
         self.connection.give_up();
     }
 
-    /// When it was sent something last, and what it had told before.
-    pub(crate) fn last_sent(&self) -> (Instant, u64) {
+    /// What it was sent last.
+    pub(crate) fn last_sent(&self) -> LastSent {
         *self.last_sent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -246,11 +256,6 @@ impl Client {
     /// How its diagnostics come.
     pub(crate) fn wait(&self) -> &Wait {
         &self.start.row.wait
-    }
-
-    /// The root that it serves.
-    pub(crate) fn root(&self) -> &Path {
-        &self.start.root
     }
 
     /// Brings the server up to the disk: this file, and every other that is open.
@@ -313,12 +318,23 @@ impl Client {
         }
         let content = self.start.workspace.read_up_to(file, MAX_SEARCH_BYTES).ok()?;
         let document = Arc::new(Document::decode(&content.bytes));
-        Some(Synced { document, version: 0, mark: 0, sent: false })
+        Some(Synced { document, version: 0, mark: 0 })
     }
 
     /// Whether the text that it has of a file is still this one.
     pub(crate) fn has_text(&self, file: &WorkspacePath, document: &Arc<Document>) -> bool {
         self.documents().known(file).is_some_and(|known| Arc::ptr_eq(&known.document, document))
+    }
+
+    /// The documents that it has open, as they were sent.
+    pub(crate) fn sent(&self) -> BTreeMap<WorkspacePath, edits::Sent> {
+        let documents = self.documents();
+        let sent = documents.paths().into_iter().filter_map(|file| {
+            let Synced { document, version, .. } = documents.known(&file)?;
+            let file = self.start.workspace.follow(&file).ok()?;
+            Some((file, edits::Sent { version, text: document.text().to_owned() }))
+        });
+        sent.collect()
     }
 
     /// Whether a file is open in it.
@@ -500,15 +516,18 @@ impl Client {
     /// Sends notifications in order. A server that is gone is noticed by the next request.
     fn send(&self, notes: Vec<Note>) {
         if !notes.is_empty() {
-            let sequence = self.told.look().sequence();
-            *self.last_sent.lock().unwrap_or_else(PoisonError::into_inner) =
-                (Instant::now(), sequence);
+            let mark = self.told.look().sequence();
+            let is_text = |note: &&Note| matches!(note, Note::Open(..) | Note::Change(_));
+            let texts = notes.iter().filter(is_text).count();
+            let mut last = self.last_sent.lock().unwrap_or_else(PoisonError::into_inner);
+            let together = if last.mark == mark { last.texts } else { 0 };
+            *last = LastSent { at: Instant::now(), mark, texts: together + texts };
         }
         for note in notes {
             let _ = match note {
                 Note::Open(params, file) => {
                     let path = self.path(&file);
-                    self.told.change(|state| state.opened(&path));
+                    self.told.note(|state| state.opened(&path));
                     let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
                     opened.get_or_insert_with(Instant::now);
                     self.connection.notify::<DidOpen>(params)
@@ -518,7 +537,7 @@ impl Client {
                 Note::Watched(params) => self.connection.notify::<DidChangeWatchedFiles>(params),
                 Note::Close(params, file) => {
                     let path = self.path(&file);
-                    self.told.change(|state| state.closed(path));
+                    self.told.note(|state| state.closed(path));
                     self.connection.notify::<DidClose>(params)
                 }
             };

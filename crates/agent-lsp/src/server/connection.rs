@@ -251,14 +251,14 @@ impl Calls {
         true
     }
 
-    /// A message of the server in the form that async-lsp takes, or none if it makes no sense.
-    fn well_formed(&self, message: Value) -> Option<Value> {
-        let Value::Object(mut message) = message else { return None };
+    /// A message of the server in the form that async-lsp takes, or why it makes no sense.
+    fn well_formed(&self, message: Value) -> Result<Value, &'static str> {
+        let Value::Object(mut message) = message else { return Err("JSON that is no message") };
         let id = message.remove("id").unwrap_or(Value::Null);
         let mut formed = Map::from_iter([("jsonrpc".to_owned(), json!("2.0"))]);
         if let Some(method) = message.remove("method") {
             if !method.is_string() {
-                return None;
+                return Err("a method that is no text");
             }
             // A method first: an id that equals one of ours makes no answer of a request.
             formed.insert("method".to_owned(), method);
@@ -273,11 +273,11 @@ impl Calls {
                 }
                 other => drop(formed.insert("id".to_owned(), json!(format!("{ID}{other}")))),
             }
-            return Some(Value::Object(formed));
+            return Ok(Value::Object(formed));
         }
         // Some servers send a number back as a text.
         let number = id.as_i64().or_else(|| id.as_str()?.parse().ok());
-        let id = number.filter(|id| self.answered(*id))?;
+        let id = number.filter(|id| self.answered(*id)).ok_or("an answer that nobody asked for")?;
         formed.insert("id".to_owned(), json!(id));
         match message.remove("error").filter(|error| !error.is_null()) {
             Some(error) => formed.insert("error".to_owned(), error_of(&error)),
@@ -285,7 +285,7 @@ impl Calls {
                 formed.insert("result".to_owned(), message.remove("result").unwrap_or_default())
             }
         };
-        Some(Value::Object(formed))
+        Ok(Value::Object(formed))
     }
 
     /// What an answer that was too large to be read comes to for its call.
@@ -336,19 +336,16 @@ async fn pump_in(
     loop {
         match from_server.next_json().await {
             Ok(Some(JsonFrame::Message(message))) => match calls.well_formed(message) {
-                Some(message) => {
+                Ok(message) => {
                     let frame = encode(message.to_string().as_bytes());
                     if to_loop.write_all(&frame).await.is_err() {
                         return;
                     }
                 }
-                None => told.change(|state| state.nonsense += 1),
+                Err(what) => told.change(|state| state.odd(what)),
             },
             Ok(Some(JsonFrame::Odd(odd))) => {
-                told.change(|state| {
-                    state.nonsense += 1;
-                    state.message(&odd.to_string());
-                });
+                told.change(|state| state.odd(&odd.to_string()));
                 if let Some(refusal) = calls.refusal_of(&odd) {
                     let frame = encode(refusal.to_string().as_bytes());
                     if to_loop.write_all(&frame).await.is_err() {

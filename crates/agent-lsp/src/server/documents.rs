@@ -57,8 +57,6 @@ pub(crate) struct Synced {
     pub version: i32,
     /// What the server had told before it was sent this version: what counts for it was told later.
     pub mark: u64,
-    /// Whether the server got another text than it had.
-    pub sent: bool,
 }
 
 #[derive(Debug)]
@@ -135,7 +133,7 @@ impl Documents {
 
     /// The text and the version that the server has of a file, where it has one.
     pub(crate) fn known(&self, file: &WorkspacePath) -> Option<Synced> {
-        Some(self.open.get(file)?.synced(false))
+        Some(self.open.get(file)?.synced())
     }
 
     /// The notifications to send, in order; they are given out once.
@@ -160,7 +158,7 @@ impl Documents {
         if let Some(open) = self.open.get_mut(file) {
             open.used = clock;
             if open.identity == Some(identity) {
-                return Ok(open.synced(false));
+                return Ok(open.synced());
             }
         }
         let content = self.workspace.read_up_to(file, MAX_SEARCH_BYTES)?;
@@ -169,7 +167,7 @@ impl Documents {
         let synced = match self.open.get_mut(file) {
             Some(open) if open.document.text() == document.text() => {
                 open.identity = settled(content.identity);
-                open.synced(false)
+                open.synced()
             }
             Some(open) => {
                 open.identity = settled(content.identity);
@@ -186,7 +184,7 @@ impl Documents {
                 if open.saved {
                     self.notes.push(saved(&uri));
                 }
-                open.synced(true)
+                open.synced()
             }
             None => {
                 let opened = self.open_with(file, document, settled(content.identity));
@@ -221,9 +219,9 @@ impl Documents {
     /// Brings every open document up to the disk, since a shell may have changed them, and announces the
     /// files that came and went beside them.
     pub(crate) fn sync_open(&mut self) {
-        let used: Vec<_> = self.open.iter().map(|(file, open)| (file.clone(), open.used)).collect();
         let clock = self.clock;
-        for (file, used) in used {
+        for file in self.paths() {
+            let used = self.open.get(&file).map_or(clock, |open| open.used);
             // One that cannot be read is told of where it is asked for.
             let _ = self.sync(&file);
             if let Some(open) = self.open.get_mut(&file) {
@@ -292,7 +290,7 @@ impl Documents {
         self.notes.push(Note::Open(params, file.clone()));
         let (used, saved) = (self.clock, self.saves() == Saves::AtOnce);
         let open = Open { identity, document, version: 1, mark: self.mark, used, saved };
-        let synced = open.synced(true);
+        let synced = open.synced();
         self.open.insert(file.clone(), open);
         if let Some(folder) = file.parent().filter(|folder| !self.folders.contains_key(folder)) {
             self.look_into(&folder);
@@ -353,9 +351,9 @@ impl Documents {
 }
 
 impl Open {
-    fn synced(&self, sent: bool) -> Synced {
+    fn synced(&self) -> Synced {
         let document = Arc::clone(&self.document);
-        Synced { document, version: self.version, mark: self.mark, sent }
+        Synced { document, version: self.version, mark: self.mark }
     }
 }
 

@@ -104,12 +104,14 @@ impl Inbox {
                 let file =
                     params["uri"].as_str().and_then(|uri| uri::to_path(uri, |path| path.exists()));
                 let Some(file) = file else {
-                    return self.told.change(|state| state.nonsense += 1);
+                    return self.told.change(|state| state.odd("diagnostics for no file"));
                 };
                 let version = params["version"].as_i64();
                 let diagnostics = match params["diagnostics"].take() {
                     Value::Array(diagnostics) => diagnostics,
-                    _ => return self.told.change(|state| state.nonsense += 1),
+                    _ => {
+                        return self.told.change(|state| state.odd("diagnostics that are no list"));
+                    }
                 };
                 self.told.change(|state| state.publish(file, version, diagnostics));
             }
@@ -121,11 +123,6 @@ impl Inbox {
                 let value = json!({ "kind": kind, "title": "analyzing" });
                 state.set_progress(&json!({ "token": method, "value": value }));
             }),
-            "window/logMessage" | "window/showMessage" => {
-                if let Some(message) = params["message"].as_str() {
-                    self.told.change(|state| state.message(message));
-                }
-            }
             _ => {}
         }
     }

@@ -56,6 +56,5 @@ notifications! {
     DidSave "textDocument/didSave";
     DidClose "textDocument/didClose";
     DidChangeWatchedFiles "workspace/didChangeWatchedFiles";
-    DidRenameFiles "workspace/didRenameFiles";
     DidChangeConfiguration "workspace/didChangeConfiguration";
 }

@@ -14,7 +14,7 @@ use agent_workspace::WorkspacePath;
 use serde_json::{Value, json};
 
 use super::{
-    client::{Client, Readiness},
+    client::{Client, LastSent, Readiness},
     connection::CallError,
     documents::Synced,
     requests::DocumentDiagnostic,
@@ -28,6 +28,9 @@ use crate::{
 
 /// How long to wait for further publishes of a server that was expected to answer and does not.
 const PUSHED_SETTLE: Duration = Duration::from_millis(150);
+
+/// How long nothing must be published any more for texts that were sent together.
+const TOGETHER: Duration = Duration::from_millis(20);
 
 /// Whether a compiler runs after a save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +65,8 @@ pub(crate) enum Settled {
     Yes(&'static str),
     /// That is not known: why.
     No(String),
+    /// They are those of a part of what there is to look for, and the rest is not looked for: why.
+    InPart(String),
 }
 
 /// A file as it was sent.
@@ -247,7 +252,12 @@ impl Reading<'_> {
         if matches!(self.client.wait(), Wait::PushVersioned { rebuild: Rebuild::Forced, .. }) {
             return self.looked_again().await;
         }
-        self.still(published, settle, "it published for this version").await
+        let how = "it published for this version";
+        // Of texts that were sent together the first is looked at before the others came.
+        if self.client.last_sent().texts > 1 {
+            return self.quiet(settle.max(TOGETHER), how).await;
+        }
+        self.still(published, settle, how).await
     }
 
     /// What is published for a text that was the last thing that the server was told, and else what it
@@ -255,7 +265,7 @@ impl Reading<'_> {
     /// that was missing for missing still.
     async fn looked_again(&self) -> Snapshot {
         let how = Settled::Yes("it published for this version");
-        let (_, told) = self.client.last_sent();
+        let told = self.client.last_sent().mark;
         if let Some(published) = self.published().filter(|_| self.sent.synced.mark >= told) {
             return self.of(&published, how);
         }
@@ -273,7 +283,7 @@ impl Reading<'_> {
 
     /// What was published before another file changed, unless that change makes the server publish anew.
     async fn beside(&self, published: Published) -> Published {
-        let (at, mark) = self.client.last_sent();
+        let LastSent { at, mark, .. } = self.client.last_sent();
         if published.sequence > mark {
             return published;
         }
@@ -319,7 +329,7 @@ impl Reading<'_> {
             Checks::Untrusted => {
                 let why = "only the server's own analysis: its check runs the project's code, and this \
                            checkout is not trusted";
-                return self.snapshot(&list, 0, Settled::No(why.to_owned()));
+                return self.snapshot(&list, 0, Settled::InPart(why.to_owned()));
             }
             Checks::Past if self.was_checked(check) => Settled::Yes("the last check ended"),
             Checks::Past => Settled::No("no check has ended yet".to_owned()),

@@ -20,10 +20,7 @@ pub(crate) const MAX_PER_FILE: usize = 1_000;
 /// How many bytes of published texts are kept, about; what goes beyond is counted.
 const MAX_BYTES: usize = 32 << 20;
 
-/// How many of the server's own messages are kept for `status`.
-const MAX_MESSAGES: usize = 30;
-
-/// How many characters of such a message are kept.
+/// How many characters of a text of the server are kept.
 const MESSAGE_CHARS: usize = 300;
 
 /// How many tokens of progress are kept that have ended.
@@ -49,9 +46,10 @@ pub(crate) struct State {
     ended: VecDeque<Ended>,
     status: Option<Status>,
     registered: BTreeMap<String, (String, Value)>,
-    messages: VecDeque<String>,
     /// How many messages of the server made no sense.
     pub nonsense: usize,
+    /// What the last of them was.
+    pub last_nonsense: String,
     publishes: u64,
     /// Counts the server's wishes that answers be asked for anew.
     pub refreshes: u64,
@@ -118,6 +116,11 @@ impl Told {
             change(&mut state);
         }
         self.bell.send_modify(|count| *count += 1);
+    }
+
+    /// Takes note of what was told to the server, which is nothing that it told.
+    pub(crate) fn note(&self, note: impl FnOnce(&mut State)) {
+        note(&mut self.look());
     }
 
     /// Nothing more will be told: whoever waits is to know.
@@ -311,16 +314,10 @@ impl State {
         }
     }
 
-    /// The last messages of the server, in order.
-    pub(crate) fn messages(&self) -> impl DoubleEndedIterator<Item = &str> {
-        self.messages.iter().map(String::as_str)
-    }
-
-    pub(crate) fn message(&mut self, message: &str) {
-        if self.messages.len() == MAX_MESSAGES {
-            self.messages.pop_front();
-        }
-        self.messages.push_back(message.chars().take(MESSAGE_CHARS).collect());
+    /// Counts a message that made no sense.
+    pub(crate) fn odd(&mut self, what: &str) {
+        self.nonsense += 1;
+        self.last_nonsense = what.chars().take(MESSAGE_CHARS).collect();
     }
 }
 

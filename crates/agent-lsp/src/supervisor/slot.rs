@@ -461,11 +461,6 @@ impl Running {
         self.process.exited().map(|report| ended(&report))
     }
 
-    /// The last lines of its error output.
-    pub(crate) fn tail(&self) -> Vec<String> {
-        self.process.tail().lines()
-    }
-
     /// Ends it: as the protocol has it, then by signals.
     async fn end(&self) {
         self.client.shut_down(Instant::now() + SHUTDOWN).await;

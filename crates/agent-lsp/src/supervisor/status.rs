@@ -148,8 +148,8 @@ fn remarks(running: &Running) -> Option<String> {
         ));
     }
     if told.nonsense > 0 {
-        let count = told.nonsense;
-        remarks.push(format!("{count} messages of it made no sense and were passed over"));
+        let (count, last) = (told.nonsense, &told.last_nonsense);
+        remarks.push(format!("{count} of its messages made no sense, the last: {last}"));
     }
     if told.unkept > 0 {
         let count = told.unkept;

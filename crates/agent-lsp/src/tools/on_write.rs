@@ -167,13 +167,11 @@ impl Lsp {
     }
 
     async fn find_servers(&self, target: &mut Target, patience: Duration) {
-        match self.shared.supervisor.all_within(&target.file, patience).await {
-            Ok((servers, failures)) => {
-                target.servers = servers;
-                target.missing = failures.into_iter().filter(NoServer::exists).collect();
-            }
-            // Nothing is installed for it: that is said by `status`, not by every write.
-            Err(_) => {}
+        // Nothing is installed for it: that is said by `status`, not by every write.
+        let found = self.shared.supervisor.all_within(&target.file, patience).await;
+        if let Ok((servers, failures)) = found {
+            target.servers = servers;
+            target.missing = failures.into_iter().filter(NoServer::exists).collect();
         }
     }
 
@@ -245,7 +243,8 @@ impl Lsp {
         if running.client.readiness() != Readiness::Ready {
             return;
         }
-        if running.client.last_sent().0.elapsed() < running.client.wait().beside() && !running.client.is_asked() {
+        let client = &running.client;
+        if client.last_sent().at.elapsed() < client.wait().beside() && !client.is_asked() {
             running.client.told.quiet(BESIDE_QUIET, until, State::publishes).await;
         }
         let others = self.others(targets, running, 0);
@@ -292,10 +291,13 @@ impl Lsp {
             there.flat_map(|target| target.servers.iter().map(move |one| (target, one))).collect();
         let looks = pairs.iter().map(|(target, running)| async move {
             let snapshot = self.settled_now(running, &target.file, &target.shown, deadline).await.0;
-            Observed::new(&target.shown, &running.id, seen(running, snapshot))
+            observed(&target.shown, running, snapshot)
         });
-        let mut observed = join_all(looks).await;
-        let all_settled = observed.iter().all(|one| matches!(one.snapshot, Seen::Settled(_)));
+        let mut observed: Vec<_> = join_all(looks).await.into_iter().flatten().collect();
+        let all_settled = observed.iter().all(|one| match &one.snapshot {
+            Seen::Settled(_) | Seen::Unsettled(Unsettled::NotLookedFor { .. }) => true,
+            Seen::Unsettled(_) => false,
+        });
         // What is said of other files while the written ones are not settled may be of the text before.
         if all_settled {
             observed.extend(self.observe_beside(targets, marks, deadline).await);
@@ -395,7 +397,8 @@ impl Lsp {
 
     /// Goes on waiting for what was not there in time, and keeps it for the next result.
     fn wait_for_late(&self, report: &Report, targets: &[Target]) {
-        for pending in &report.pending {
+        let comes = |why: &Unsettled| !matches!(why, Unsettled::NotLookedFor { .. });
+        for pending in report.pending.iter().filter(|pending| comes(&pending.why)) {
             let of = |target: &&Target| target.shown == pending.ticket.file();
             let Some(target) = targets.iter().find(of) else { continue };
             let late = Late {
@@ -480,8 +483,19 @@ fn key(running: &Running) -> String {
 
 fn seen(running: &Running, snapshot: Snapshot) -> Seen {
     match (snapshot.settled, running.end_in_words()) {
-        (Settled::Yes(_), None) => Seen::Settled(snapshot.diagnostics),
+        (Settled::Yes(_) | Settled::InPart(_), None) => Seen::Settled(snapshot.diagnostics),
         (_, Some(_)) => Seen::Unsettled(Unsettled::Crashed),
         (Settled::No(why), None) => Seen::Unsettled(Unsettled::TimedOut { waiting_for: why }),
     }
+}
+
+/// What a server said of a file, and what it does not look for.
+fn observed(shown: &str, running: &Running, snapshot: Snapshot) -> Vec<Observed> {
+    let mut observed = Vec::new();
+    if let Settled::InPart(why) = &snapshot.settled {
+        let rest = Seen::Unsettled(Unsettled::NotLookedFor { why: why.clone() });
+        observed.push(Observed::new(shown, format!("{}, the rest", running.id), rest));
+    }
+    observed.insert(0, Observed::new(shown, &running.id, seen(running, snapshot)));
+    observed
 }

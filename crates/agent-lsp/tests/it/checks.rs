@@ -44,7 +44,6 @@ fn output(stdout: &str, stderr: &str, exit: Option<i32>, kind: CheckKind) -> Che
     kind.read(&Output { stdout, stderr, exit }, &checkout.workspace, &checkout.path("."))
 }
 
-// spec: LSP-05
 #[test]
 fn cargo_s_messages_are_diagnostics() {
     let checked = fixture("cargo", CheckKind::Cargo);
@@ -133,7 +132,7 @@ fn dart_s_machine_lines_are_diagnostics() {
     assert_eq!(checked.state, State::Dirty);
 }
 
-// spec: LSP-05, LSP-16
+// spec: LSP-16
 #[test]
 fn only_a_whole_check_without_findings_is_clean() {
     use CheckKind::{Cargo, Dart, Go, Pyright, Tsc};

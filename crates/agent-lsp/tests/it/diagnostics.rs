@@ -14,7 +14,6 @@ fn range(start: (i64, i64), end: (i64, i64)) -> Value {
     json!({"start": place(start), "end": place(end)})
 }
 
-// spec: LSP-04
 #[test]
 fn a_diagnostic_is_data_with_a_place_in_characters() {
     let value = json!({

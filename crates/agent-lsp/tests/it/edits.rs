@@ -223,6 +223,20 @@ fn an_edit_for_another_version_or_text_is_refused() {
             }
         }
     }
+    // Every element counts, and a file that was moved before is still the one that was sent.
+    let checkout = Checkout::new(&[("f", "ab")]);
+    let documents = |text: &str| {
+        Documents::from([(checkout.path("f"), Sent { version: 3, text: text.to_owned() })])
+    };
+    let of = |version| checkout.document("f", version, json!([edit((0, 0), (0, 1), "x")]));
+    let twice = json!({"documentChanges": [of(Some(3)), of(Some(2))]});
+    assert_eq!(code(checkout.read_with(twice, UTF16, &documents("ab"))), "stale_rename");
+    let moved = json!({"documentChanges": [
+        {"kind": "rename", "oldUri": checkout.uri("f"), "newUri": checkout.uri("g")},
+        checkout.document("g", None, json!([edit((0, 0), (0, 1), "x")])),
+    ]});
+    assert_eq!(checkout.read_with(moved.clone(), UTF16, &documents("ab")).unwrap().count(), 1);
+    assert_eq!(code(checkout.read_with(moved, UTF16, &documents("xy"))), "stale_rename");
     // What changes after the plan was made is held by the plan.
     let checkout = Checkout::new(&[("f", "ab")]);
     let changes = checkout
@@ -420,6 +434,10 @@ fn steps_are_made_in_their_order() {
     assert_eq!(
         changes.operations,
         [FileOperation::Rename { from: "foo.rs".to_owned(), to: "bar.rs".to_owned() }]
+    );
+    assert_eq!(
+        serde_json::to_value(changes.files()).unwrap(),
+        json!([{"file": "foo.rs", "edits": 2}, {"file": "lib.rs", "edits": 1}])
     );
     checkout.apply(&changes);
     assert_eq!(Ok(checkout.tree()), tree(&[("bar.rs", "bar!"), ("lib.rs", "mod bar;")]));

@@ -100,6 +100,14 @@ fn every_edit_covers_the_old_name() {
             false,
         ),
         (
+            "the end of a longer name",
+            "rust",
+            "area",
+            "let subarea = 1;",
+            json!([edit((0, 7), (0, 11), "x")]),
+            false,
+        ),
+        (
             "an alias",
             "typescript",
             "area",

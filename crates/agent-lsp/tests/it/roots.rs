@@ -27,7 +27,6 @@ fn check(files: &[(&str, &str)], server: &str, expected: &[(&str, &str)]) {
     }
 }
 
-// spec: LSP-01
 #[test]
 fn the_root_is_the_nearest_folder_with_a_marker_never_above_the_run_s() {
     let files = [

@@ -7,6 +7,7 @@ fn ids(path: &str) -> Vec<String> {
     let table = ServerTable::bundled();
     table
         .for_path(Path::new(path))
+        .into_iter()
         .map(|(server, language)| format!("{}:{language}", server.id))
         .collect()
 }
@@ -16,7 +17,6 @@ fn fails(user: &str) -> (TableErrorKind, String) {
     (error.kind(), error.to_string())
 }
 
-// spec: LSP-01
 #[test]
 fn every_row_is_complete() {
     let table = ServerTable::bundled();
@@ -210,7 +210,6 @@ fn a_row_that_cannot_be_used_is_named() {
     }
 }
 
-// spec: TRUST-02
 #[test]
 fn in_an_untrusted_checkout_rust_analyzer_runs_none_of_its_code() {
     let table = ServerTable::bundled();

@@ -115,6 +115,7 @@ fn main() {
             what_settles_late_is_dropped_when_the_file_was_written_again
             a_write_during_a_servers_start_returns_within_its_budget
             a_server_that_is_stuck_or_gone_never_makes_an_error_of_a_write
+            an_untrusted_checkout_gets_what_needs_no_code_of_it_and_is_told_of_the_rest
             a_file_without_a_server_costs_no_process_and_no_word
             a_server_and_a_linter_are_merged_on_a_write
             a_linter_that_hangs_does_not_hold_back_the_server

@@ -195,6 +195,10 @@ pub(crate) async fn a_batch_of_files_is_settled_once() {
         assert_eq!(new_of(&written), [undefined("broken")], "{name}");
         let log = checkout.log();
         assert_eq!(log.calls(CHANGE).len(), changes + 3, "{name}");
+        let made = checkout
+            .write_all(&[("user.toy", Some("made\n")), ("made.toy", Some("def made\n"))])
+            .await;
+        assert_eq!((new_of(&made).len(), state_of(&made)), (0, "clean"), "{name}");
         if name == "pull" {
             let methods = log.methods();
             let last = methods.iter().rposition(|method| *method == CHANGE).unwrap();
@@ -411,6 +415,25 @@ pub(crate) async fn a_server_that_is_stuck_or_gone_never_makes_an_error_of_a_wri
         }
         assert!(checkout.log().started().len() <= 2, "{name}: a storm of starts");
     }
+}
+
+// spec: LSP-13, LSP-16
+pub(crate) async fn an_untrusted_checkout_gets_what_needs_no_code_of_it_and_is_told_of_the_rest() {
+    let script = Script::toy("toy", Toy::pull());
+    let checkout =
+        Setup::new([row(script).wait(ON_SAVE)]).file("a.toy", "def area\n").untrusted().make();
+    let rest = "diagnostics unknown for a.toy (toy, the rest: only the server's own analysis: its check \
+                runs the project's code, and this checkout is not trusted)";
+    let written = checkout.write("a.toy", "areas\n").await;
+    assert_eq!(
+        woven(&written),
+        format!(
+            "new diagnostics: 1 error\na.toy\n  1:1 error[E1] undefined name areas (toy) (may predate this edit)\n{rest}"
+        )
+    );
+    let fixed = checkout.write("a.toy", "def area\n").await;
+    assert_eq!((state_of(&fixed), woven(&fixed)), ("unknown", format!("fixed: 1 error\n{rest}")));
+    assert_eq!(checkout.log().calls(SAVE).len(), 0);
 }
 
 // spec: LSP-13

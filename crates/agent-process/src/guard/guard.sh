@@ -36,11 +36,13 @@ for level in $(printf '%s' "$entries" | cut -d ' ' -f 4 | sort -nu); do
     each KILL "$level"
 done
 
-# Whatever else carries the run's mark: what left its group, and what was not registered yet.
+# Whatever else carries the run's mark: what left its group, and what was not registered yet. A process that is being started
+# does not show it for a moment, so there is more than one look.
 for round in 1 2 3; do
     grep -l "AGENT_PROCESS_MARK=\([0-9a-z./]*/\)\{0,1\}$1\." /proc/[0-9]*/environ |
         while IFS=/ read -r root proc process file; do
             kill -s KILL "$process"
         done
+    sleep 0.1
 done
 exit 0

@@ -17,6 +17,10 @@ use crate::{Tree, platform, tree};
 
 const POLL: Duration = Duration::from_millis(10);
 
+/// How long what carries the run's mark is looked for: between its fork and the end of its exec a process does not show it.
+const SWEEP_TIME: Duration = Duration::from_millis(300);
+const SWEEP_POLL: Duration = Duration::from_millis(30);
+
 /// Reads until the pipe closes, kills what is registered then, and ends the process.
 pub(super) fn main(run: &str) -> ! {
     // The leader of a group has none of its own; then it has no terminal to lose either.
@@ -36,7 +40,7 @@ pub(super) fn main(run: &str) -> ! {
     let mut stdout = io::stdout();
     let _ = writeln!(stdout, "{READY}").and_then(|()| stdout.flush());
     finish(read(io::stdin().lock()));
-    tree::sweep(run);
+    sweep(run);
     process::exit(0);
 }
 
@@ -66,15 +70,22 @@ fn read(mut lines: impl BufRead) -> BTreeMap<Priority, Vec<Tree>> {
 fn finish(levels: BTreeMap<Priority, Vec<Tree>>) {
     let last = Instant::now() + TERM_TIME_IN_ALL;
     for trees in levels.into_values() {
-        for tree in &trees {
-            tree.terminate();
-        }
+        tree::terminate(&trees);
         let deadline = last.min(Instant::now() + TERM_TIME);
-        while Instant::now() < deadline && trees.iter().any(|tree| !tree.members().is_empty()) {
+        while Instant::now() < deadline && tree::any_lives(&trees) {
             thread::sleep(POLL);
         }
-        for tree in &trees {
-            tree.kill();
+        tree::kill(&trees);
+    }
+}
+
+fn sweep(run: &str) {
+    let deadline = Instant::now() + SWEEP_TIME;
+    loop {
+        tree::sweep(run);
+        if Instant::now() >= deadline {
+            break;
         }
+        thread::sleep(SWEEP_POLL);
     }
 }

@@ -5,7 +5,6 @@
 use std::{
     env, fs,
     io::{self, BufRead, BufReader, Write},
-    os::unix::process::CommandExt,
     process::{Child, Command, Stdio, exit},
     thread,
     time::Duration,
@@ -31,7 +30,10 @@ pub(crate) fn main_if_asked() {
             rustix::process::setsid().unwrap();
             sleep();
         }
-        ("until-eof", []) => until_eof(),
+        ("until-eof", []) => {
+            say_ready();
+            until_eof();
+        }
         ("deaf", []) => on_signals(&[SignalKind::terminate(), SignalKind::interrupt()], |_| {}),
         ("interrupted", []) => on_signals(&[SignalKind::interrupt()], |_| exit(130)),
         ("logs-term", [file, line]) => on_signals(&[SignalKind::terminate()], |_| {
@@ -46,7 +48,7 @@ pub(crate) fn main_if_asked() {
         }
         ("family", []) => {
             family();
-            sleep();
+            sleep_on();
         }
         ("marked-family-until-eof", []) => {
             marked_family();
@@ -91,13 +93,16 @@ fn say_ready() {
 
 fn sleep() -> ! {
     say_ready();
+    sleep_on();
+}
+
+fn sleep_on() -> ! {
     loop {
         thread::sleep(Duration::from_secs(1000));
     }
 }
 
 fn until_eof() {
-    say_ready();
     io::copy(&mut io::stdin(), &mut io::sink()).unwrap();
 }
 
@@ -120,10 +125,11 @@ fn on_signals(kinds: &[SignalKind], act: impl Fn(usize)) {
 }
 
 fn stderr(lines: usize, length: usize) {
-    let mut stderr = io::stderr().lock();
+    let mut stderr = io::BufWriter::new(io::stderr().lock());
     for line in 1..=lines {
         writeln!(stderr, "{line:0length$}").unwrap();
     }
+    stderr.flush().unwrap();
     exit(3);
 }
 
@@ -216,11 +222,7 @@ async fn owner_with_killed_guard() {
 async fn owner_of_foreign() {
     let guard = Guard::new();
     guard.ready().await.unwrap();
-    let start = || {
-        let mut command = Command::new(own_program());
-        command.env(ROLE, "sleep").stdin(Stdio::null()).stdout(Stdio::null()).process_group(0);
-        command.spawn().unwrap().id()
-    };
+    let start = || start_ready("session", Environment::Whole).id();
     let (kept, let_go) = (start(), start());
     let watch = |id| guard.watch(Tree::of(id).unwrap(), Priority::DEBUGGEE).unwrap();
     let _watched = watch(kept);

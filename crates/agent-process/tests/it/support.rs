@@ -54,12 +54,12 @@ impl Count {
         ids().filter(has).collect()
     }
 
-    /// Waits until none is left, at most this long.
-    pub(crate) fn none_left_within(&self, time: Duration) {
-        let deadline = Instant::now() + time;
+    /// Waits until none is left.
+    pub(crate) fn none_is_left(&self) {
+        let deadline = Instant::now() + LONG;
         while !self.living().is_empty() {
             let lines: Vec<String> = self.living().iter().map(|id| command_line(*id)).collect();
-            assert!(Instant::now() < deadline, "left after {time:?}: {lines:?}");
+            assert!(Instant::now() < deadline, "left after {LONG:?}: {lines:?}");
             thread::sleep(Duration::from_millis(10));
         }
     }

@@ -172,8 +172,18 @@ fn look(options: &Options, report: &mut Report) -> Result<()> {
     }
     let mut wishes = Wishes::of_nobody();
     wishes.trees = Trees::new(0);
-    run(&assemble(&config, wishes)?, report);
-    Ok(())
+    // Programs are probed, which needs a runtime.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("the runtime")?;
+    runtime.block_on(async {
+        let assembled = assemble(&config, wishes)?;
+        run(&assembled, report);
+        report.groups.push(servers(&assembled).await);
+        Ok(())
+    })
 }
 
 fn run(assembled: &Assembled, report: &mut Report) {
@@ -211,6 +221,31 @@ fn run(assembled: &Assembled, report: &mut Report) {
     }
 }
 
+/// The language servers of this checkout's files: those that answer, and what the others lack.
+async fn servers(assembled: &Assembled) -> Group {
+    let names = ["lsp", "lsp_rename"];
+    let tools = assembled.view.specs().into_iter().map(|spec| spec.name);
+    let status = assembled.lsp.status().await;
+    let (has, rest): (Vec<_>, Vec<_>) =
+        status.servers.into_iter().partition(|server| server.state == "not started");
+    let has: Vec<String> = has
+        .into_iter()
+        .map(|server| {
+            let root = server.root.unwrap_or_default();
+            format!("{} {} for {root}", server.id, server.version.unwrap_or_default())
+        })
+        .collect();
+    let missing = rest
+        .into_iter()
+        .map(|server| Missing { what: vec![server.id], how: server.why.unwrap_or(server.state) });
+    Group {
+        name: "servers",
+        tools: tools.filter(|tool| names.contains(&tool.as_str())).collect(),
+        has: if has.is_empty() { vec!["none for the files here".to_owned()] } else { has },
+        missing: missing.collect(),
+    }
+}
+
 fn missing(grammars: &Grammars) -> Vec<Missing> {
     let absent = LANGUAGES.iter().map(|(feature, ids)| {
         let absent = ids.iter().filter(|id| !grammars.ids().any(|known| known == **id));
@@ -220,7 +255,7 @@ fn missing(grammars: &Grammars) -> Vec<Missing> {
         .filter(|(_, what)| !what.is_empty())
         .map(|(feature, what)| Missing {
             what,
-            how: format!("the cargo feature `{feature}`: {MORE_LANGUAGES}"),
+            how: format!("by the cargo feature `{feature}`, {MORE_LANGUAGES}"),
         })
         .collect()
 }

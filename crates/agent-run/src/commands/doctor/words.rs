@@ -31,10 +31,10 @@ pub(super) fn print(report: &Report) -> io::Result<()> {
         line(group.name, tools)?;
         line("", format!("has {}", group.has.join(", ")))?;
         for missing in &group.missing {
-            line("", format!("could have {} by {}", missing.what.join(", "), missing.how))?;
+            line("", format!("could have {}: {}", missing.what.join(", "), missing.how))?;
         }
     }
-    line("programs", "none is needed: neither Node nor Python nor a server".to_owned())?;
+    line("programs", "none is needed but the servers above: neither Node nor Python".to_owned())?;
     if let Some(terminal) = &report.terminal {
         let present = if terminal.present { "present" } else { "none" };
         line("terminal", format!("{present}; {}", terminal.said))?;
