@@ -1,7 +1,7 @@
 //! One running server: what it can do, what it was sent, and how to ask it.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, HashSet},
     ffi::OsStr,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -83,8 +83,7 @@ pub(crate) struct Client {
     version: Option<String>,
     encoding: PositionEncoding,
     documents: Mutex<Documents>,
-    /// What the server had told when it was told of the last save of a file.
-    saves: Mutex<HashMap<WorkspacePath, u64>>,
+    last_save: Mutex<LastSave>,
     /// Up to where it was told of what others changed.
     told_of_disk: Mutex<Cursor>,
     /// The files whose projects tsserver has loaded.
@@ -104,6 +103,19 @@ pub(crate) struct LastSent {
     pub mark: u64,
     /// How many texts.
     pub texts: usize,
+    /// Counts what was sent.
+    count: u64,
+    /// That count when it was last told of something that is another on the disk.
+    changed: u64,
+}
+
+/// The last save that a server was told of.
+#[derive(Clone, Copy, Debug, Default)]
+struct LastSave {
+    /// What it had told before.
+    mark: u64,
+    /// As [`LastSent`] counts.
+    count: u64,
 }
 
 /// Whether a server knows the project.
@@ -167,12 +179,18 @@ impl Client {
             version: answer["serverInfo"]["version"].as_str().map(str::to_owned),
             encoding,
             documents: Mutex::new(Documents::new(start.workspace.clone(), start.row.clone())),
-            saves: Mutex::default(),
+            last_save: Mutex::default(),
             told_of_disk: Mutex::new(start.since),
             loaded: Mutex::default(),
             initialized: Instant::now(),
             opened: Mutex::default(),
-            last_sent: Mutex::new(LastSent { at: Instant::now(), mark: 0, texts: 0 }),
+            last_sent: Mutex::new(LastSent {
+                at: Instant::now(),
+                mark: 0,
+                texts: 0,
+                count: 0,
+                changed: 0,
+            }),
             start,
         })
     }
@@ -298,17 +316,21 @@ impl Client {
         version
     }
 
-    /// Tells of the save of a file, unless it was told; gives what the server had told before the
-    /// last save of this file.
+    /// Tells of the save of a file, unless it was told and nothing has changed since the last save of any:
+    /// then what that started looks at what there is. Gives what the server had told before it.
     pub(crate) fn save(&self, file: &WorkspacePath) -> u64 {
-        let mark = self.told.look().sequence();
         let mut documents = self.documents();
-        let mut saves = self.saves.lock().unwrap_or_else(PoisonError::into_inner);
-        if documents.save(file) {
-            saves.insert(file.clone(), mark);
-            self.send(documents.take_notes());
+        let mut last = self.last_save.lock().unwrap_or_else(PoisonError::into_inner);
+        if !documents.save(file) && last.count <= self.last_sent().changed {
+            documents.save_again(file);
         }
-        saves.get(file).copied().unwrap_or(mark)
+        let notes = documents.take_notes();
+        if !notes.is_empty() {
+            self.send(notes);
+            let LastSent { mark, count, .. } = self.last_sent();
+            *last = LastSave { mark, count };
+        }
+        last.mark
     }
 
     /// A file as the server has it: as it was sent, else as it is on the disk.
@@ -521,7 +543,11 @@ impl Client {
             let texts = notes.iter().filter(is_text).count();
             let mut last = self.last_sent.lock().unwrap_or_else(PoisonError::into_inner);
             let together = if last.mark == mark { last.texts } else { 0 };
-            *last = LastSent { at: Instant::now(), mark, texts: together + texts };
+            let is_change = |note: &Note| matches!(note, Note::Change(_) | Note::Watched(_));
+            let count = last.count + 1;
+            let changed = if notes.iter().any(is_change) { count } else { last.changed };
+            *last =
+                LastSent { at: Instant::now(), mark, texts: together + texts, count, changed };
         }
         for note in notes {
             let _ = match note {

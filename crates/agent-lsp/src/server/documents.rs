@@ -216,6 +216,13 @@ impl Documents {
         }
     }
 
+    /// Says so once more of an open file, since what a save starts looks at other files too.
+    pub(crate) fn save_again(&mut self, file: &WorkspacePath) {
+        if self.open.contains_key(file) {
+            self.notes.push(saved(&self.uri(file)));
+        }
+    }
+
     /// Brings every open document up to the disk, since a shell may have changed them, and announces the
     /// files that came and went beside them.
     pub(crate) fn sync_open(&mut self) {

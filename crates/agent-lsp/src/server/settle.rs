@@ -127,10 +127,15 @@ impl Client {
         file: &WorkspacePath,
         shown: &str,
         sent: &Sent,
+        checks: Checks,
         deadline: Instant,
     ) -> Snapshot {
         let read = Reading { client: self, path: self.path(file), file, shown, sent, deadline };
         let asked = match self.wait() {
+            Wait::CompilerOnSave { progress, begin_ms, settle_ms } => {
+                let check = Check { progress, begin: millis(*begin_ms), tail: millis(*settle_ms) };
+                Some(read.on_save(checks, &check).await)
+            }
             Wait::Pull {} => match self.offers("textDocument/diagnostic") {
                 Some(options) => Some(read.answered(&options).await),
                 None => None,
@@ -153,6 +158,7 @@ impl Client {
             self.wait(),
             Wait::Pull {}
                 | Wait::TsserverSync { .. }
+                | Wait::CompilerOnSave { .. }
                 | Wait::PushVersioned { rebuild: Rebuild::Forced, .. }
         )
     }
@@ -355,7 +361,8 @@ impl Reading<'_> {
         // One that began before the save looked at the text before.
         let over = |state: &State| {
             let ended = state.ended().any(|end| mine(&end.token) && end.began > mark);
-            (ended && !runs(state)).then(|| state.sequence())
+            let last = state.ended().filter(|end| mine(&end.token)).map(|end| end.at).max();
+            last.filter(|_| ended && !runs(state))
         };
         let begins = (Instant::now() + check.begin).min(self.deadline);
         let begun = |state: &State| {
@@ -367,12 +374,12 @@ impl Reading<'_> {
             return Settled::No("the check after the save has not begun".to_owned());
         }
         loop {
-            if self.client.told.until(self.deadline, over).await.is_none() {
+            let Some(ended) = self.client.told.until(self.deadline, over).await else {
                 return Settled::No("the check after the save still runs".to_owned());
-            }
+            };
             // One that was cut short by the next save ends too, and then the next begins.
             let again = |state: &State| runs(state).then_some(());
-            if self.client.told.until(Instant::now() + check.tail, again).await.is_none() {
+            if self.client.told.until(ended + check.tail, again).await.is_none() {
                 return Settled::Yes("the check after the save ended");
             }
         }

@@ -87,6 +87,8 @@ pub(crate) struct Ended {
     pub token: String,
     /// What the server had told when it began.
     pub began: u64,
+    /// When it ended.
+    pub at: Instant,
 }
 
 /// What `experimental/serverStatus` said last.
@@ -289,7 +291,7 @@ impl State {
                 if self.ended.len() == MAX_ENDED {
                     self.ended.pop_front();
                 }
-                self.ended.push_back(Ended { token, began: progress.began });
+                self.ended.push_back(Ended { token, began: progress.began, at: Instant::now() });
             }
             // Partial results, which this client does not ask for.
             _ => {}

@@ -252,7 +252,10 @@ impl Lsp {
         let others: Vec<_> = others.into_iter().filter(needed).take(OTHER_BASELINES).collect();
         let looks = others.iter().map(|other| async move {
             let snapshot =
-                running.client.settled_beside(&other.file, &other.shown, &other.sent, until).await;
+                running
+                .client
+                .settled_beside(&other.file, &other.shown, &other.sent, Checks::Past, until)
+                .await;
             if matches!(snapshot.settled, Settled::Yes(_)) {
                 self.ledger().baseline(&other.shown, &running.id, snapshot.diagnostics);
             }
@@ -261,18 +264,22 @@ impl Lsp {
     }
 
     /// Files that were not written and of which a server has something to say: those that it has open,
-    /// where it is asked for diagnostics, else those that it published for since.
+    /// where it is asked for diagnostics, and those that it published for since.
     fn others(&self, targets: &[Target], running: &Running, since: u64) -> Vec<Other> {
         let client = &running.client;
         let is_other = |file: &WorkspacePath| targets.iter().all(|target| target.file != *file);
-        let files: Vec<WorkspacePath> = if client.is_asked() {
-            client.open_files().into_iter().filter(is_other).take(OTHER_FILES).collect()
-        } else {
+        let mut files = Vec::new();
+        if client.is_asked() {
+            files.extend(client.open_files().into_iter().filter(is_other).take(OTHER_FILES));
+        }
+        {
             let told = client.told.look();
             let since = told.all_published().filter(|(_, published)| published.sequence > since);
             let inside = since.filter_map(|(path, _)| self.shared.workspace.contain(path));
-            inside.filter(is_other).collect()
-        };
+            let is_new = |file: &WorkspacePath| is_other(file) && !files.contains(file);
+            let new: Vec<_> = inside.filter(is_new).collect();
+            files.extend(new);
+        }
         let other = |file: WorkspacePath| {
             let sent = Sent { synced: client.as_known(&file)? };
             Some(Other { shown: self.show(&file), file, sent })
@@ -337,10 +344,11 @@ impl Lsp {
                 self.pushed_beside(targets, running, mark, deadline).await;
             }
             let others = self.others(targets, running, mark);
+            let checks = self.shared.supervisor.checks();
             let looks = others.iter().map(|other| async move {
                 let snapshot = running
                     .client
-                    .settled_beside(&other.file, &other.shown, &other.sent, deadline)
+                    .settled_beside(&other.file, &other.shown, &other.sent, checks, deadline)
                     .await;
                 matches!(snapshot.settled, Settled::Yes(_))
                     .then(|| Observed::new(&other.shown, &running.id, seen(running, snapshot)))
