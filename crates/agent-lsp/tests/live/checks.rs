@@ -1,7 +1,101 @@
-//! `diagnostics "*"`: the project's own check.
+//! `diagnostics "*"`, the project's own check, and what is left of a server's analysis without trust.
 
-use crate::{Case, servers::Live};
+use std::{fs, os::unix::fs::symlink};
 
+use agent_lsp::table::Trust;
+use serde_json::json;
+
+use crate::{
+    Case,
+    servers::{
+        BASEDPYRIGHT, GOPLS, Live, RUST_ANALYZER, TY, TYPESCRIPT_LANGUAGE_SERVER, workspace,
+    },
+    session::Session,
+};
+
+/// Each check once, under the server of its language.
 pub(crate) fn cases() -> Vec<(&'static Live, &'static str, Case)> {
-    Vec::new()
+    vec![
+        (&RUST_ANALYZER, "cargo_check_finds_it", |live| {
+            Box::pin(finds_it(live, None, "cargo check", "E0308"))
+        }),
+        (&TYPESCRIPT_LANGUAGE_SERVER, "tsc_finds_it", |live| {
+            let program = ".tools/typescript-5/node_modules/.bin/tsc";
+            let local = Some(("node_modules/.bin", program));
+            Box::pin(finds_it(live, local, "tsc --noEmit", "TS2322"))
+        }),
+        (&BASEDPYRIGHT, "basedpyright_finds_it", |live| {
+            let program = ".tools/language-servers/bin/basedpyright";
+            let local = Some((".venv/bin", program));
+            Box::pin(finds_it(live, local, "basedpyright --outputjson", "reportAssignmentType"))
+        }),
+        (&GOPLS, "go_vet_finds_it", |live| Box::pin(finds_it(live, None, "go vet", ""))),
+        (&TY, "a_check_is_refused_without_trust", |live| Box::pin(is_refused(live))),
+        (&RUST_ANALYZER, "a_check_is_refused_without_trust", |live| Box::pin(is_refused(live))),
+        (&RUST_ANALYZER, "without_trust_only_its_own_analysis_runs", |live| {
+            Box::pin(only_its_own_analysis(live))
+        }),
+    ]
+}
+
+/// The check finds what breaks the main file, in the place where it is, and nothing once it is mended.
+///
+/// `local` is a folder of the checkout and the program that is put there, as a project has its own.
+// spec: LSP-05
+async fn finds_it(
+    live: &'static Live,
+    local: Option<(&'static str, &'static str)>,
+    command: &'static str,
+    code: &'static str,
+) {
+    let session = Session::new(live);
+    let language = live.language;
+    if let Some((folder, program)) = local {
+        let folder = session.root().join(folder);
+        let program = workspace().canonicalize().unwrap().join(program);
+        fs::create_dir_all(&folder).unwrap();
+        symlink(&program, folder.join(program.file_name().unwrap())).unwrap();
+    }
+    let clean = session.diagnostics("*").await;
+    assert_eq!(clean["state"], "clean", "{clean:#}");
+    assert!(clean["why"].as_str().unwrap().contains(command), "{clean:#}");
+
+    let breaks = &language.breaks;
+    let text = session.read(language.main).replacen(breaks.from, breaks.to, 1);
+    session.put(language.main, &text);
+    let found = session.diagnostics("*").await;
+    assert_eq!(found["state"], "dirty", "{found:#}");
+    let why = found["why"].as_str().unwrap();
+    assert!(why.contains("ended with"), "the exit code is said: {why}");
+    let first = &found["diagnostics"][0];
+    assert_eq!(first["file"], language.main, "{found:#}");
+    assert_eq!(first["line"], session.line((language.main, breaks.to)), "{found:#}");
+    assert_eq!(first["severity"], "error", "{found:#}");
+    assert!(code.is_empty() || first["code"] == code, "{found:#}");
+}
+
+// spec: LSP-05, TRUST-02
+async fn is_refused(live: &'static Live) {
+    let session = Session::at(live, "shop", Trust::Untrusted);
+    let args = json!({ "action": "diagnostics", "file": "*" });
+    let error = session.call(args).await.unwrap_err();
+    assert_eq!(error.code, "untrusted", "{error}");
+    assert!(error.to_string().contains("--trust"), "{error}");
+    assert!(!session.root().join("target").exists(), "something was built");
+}
+
+// spec: LSP-16, TRUST-02
+async fn only_its_own_analysis(live: &'static Live) {
+    let session = Session::at(live, "shop", Trust::Untrusted);
+    let language = live.language;
+    let known = session.diagnostics(language.main).await;
+    assert_eq!(known["state"], "unknown", "{known:#}");
+    let why = known["why"].as_str().unwrap();
+    assert!(why.contains("only the server's own analysis"), "{why}");
+    assert!(why.contains("not trusted"), "{why}");
+
+    let told = session.edit(&language.breaks).await;
+    assert!(told.text.contains("E0308"), "{}", told.text);
+    assert!(told.text.contains("not trusted"), "{}", told.text);
+    assert!(!session.root().join("target").exists(), "something was built");
 }
