@@ -173,7 +173,8 @@ impl Inner {
         let mut folders: BTreeSet<WorkspacePath> = roots.into_iter().collect();
         for file in &files {
             let above = std::iter::successors(file.parent(), WorkspacePath::parent);
-            folders.extend(above.take_while(|folder| !folders.contains(folder)).collect::<Vec<_>>());
+            folders
+                .extend(above.take_while(|folder| !folders.contains(folder)).collect::<Vec<_>>());
         }
         let new: BTreeSet<_> = folders.difference(&self.watched).cloned().collect();
         self.unwatched = 0;

@@ -2,8 +2,8 @@
 
 pub mod checks;
 pub mod diagnostic;
-pub mod edits;
 mod disk;
+pub mod edits;
 mod error;
 mod failures;
 pub mod language;

@@ -25,8 +25,8 @@ pub(crate) use self::{
     slot::{Running, Slot, Standing},
 };
 use crate::{
-    disk::Disk,
     Waits,
+    disk::Disk,
     location::ServerStatus,
     roots,
     server::Checks,

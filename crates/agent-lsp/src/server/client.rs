@@ -546,8 +546,7 @@ impl Client {
             let is_change = |note: &Note| matches!(note, Note::Change(_) | Note::Watched(_));
             let count = last.count + 1;
             let changed = if notes.iter().any(is_change) { count } else { last.changed };
-            *last =
-                LastSent { at: Instant::now(), mark, texts: together + texts, count, changed };
+            *last = LastSent { at: Instant::now(), mark, texts: together + texts, count, changed };
         }
         for note in notes {
             let _ = match note {

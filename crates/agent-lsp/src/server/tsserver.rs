@@ -5,11 +5,7 @@ use std::{path::Path, sync::PoisonError, time::Instant};
 
 use serde_json::{Value, json};
 
-use super::{
-    client::Client,
-    connection::CallError,
-    requests::ExecuteCommand,
-};
+use super::{client::Client, connection::CallError, requests::ExecuteCommand};
 
 /// The command that carries a question.
 const REQUEST: &str = "typescript.tsserverRequest";
@@ -30,10 +26,11 @@ impl Client {
     ) -> Option<Result<Vec<Value>, CallError>> {
         let mut list = Vec::new();
         for question in DIAGNOSTICS {
-            let answer = match self.ask_tsserver(question, json!({ "file": file }), deadline).await? {
-                Ok(answer) => answer,
-                Err(error) => return Some(Err(error)),
-            };
+            let answer =
+                match self.ask_tsserver(question, json!({ "file": file }), deadline).await? {
+                    Ok(answer) => answer,
+                    Err(error) => return Some(Err(error)),
+                };
             list.extend(answer["body"].as_array()?.iter().map(diagnostic));
         }
         Some(Ok(list))
@@ -67,7 +64,9 @@ impl Client {
         Some(self.ask::<ExecuteCommand>(params, deadline).await)
     }
 
-    fn loaded(&self) -> std::sync::MutexGuard<'_, std::collections::HashSet<agent_workspace::WorkspacePath>> {
+    fn loaded(
+        &self,
+    ) -> std::sync::MutexGuard<'_, std::collections::HashSet<agent_workspace::WorkspacePath>> {
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

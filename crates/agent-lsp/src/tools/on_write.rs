@@ -251,8 +251,7 @@ impl Lsp {
         let needed = |other: &Other| self.ledger().needs_baseline(&other.shown, &running.id);
         let others: Vec<_> = others.into_iter().filter(needed).take(OTHER_BASELINES).collect();
         let looks = others.iter().map(|other| async move {
-            let snapshot =
-                running
+            let snapshot = running
                 .client
                 .settled_beside(&other.file, &other.shown, &other.sent, Checks::Past, until)
                 .await;

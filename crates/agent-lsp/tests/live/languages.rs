@@ -18,6 +18,8 @@ pub(crate) struct Language {
     pub main: &'static str,
     /// The function.
     pub function: &'static str,
+    /// Another name for it.
+    pub renamed: &'static str,
     /// The line of the main file with the function in code and, after it, in a comment.
     pub uses: &'static str,
     /// What starts a comment, and a blank.
@@ -57,6 +59,7 @@ pub(crate) static PYTHON: Language = Language {
     folder: "python",
     main: "shop/main.py",
     function: "total",
+    renamed: "whole",
     uses: "due = total(basket)",
     comment: "# ",
     declared: &[("shop/order.py", "def total")],
@@ -94,6 +97,7 @@ pub(crate) static TYPESCRIPT: Language = Language {
     folder: "typescript",
     main: "src/main.ts",
     function: "total",
+    renamed: "whole",
     uses: "due = total(basket)",
     comment: "// ",
     declared: &[("src/order.ts", "function total")],
@@ -113,7 +117,11 @@ pub(crate) static TYPESCRIPT: Language = Language {
     ],
     library: ("src/order.ts", &["Priced", "Order", "price", "total"]),
     after_emoji: ("src/report.ts", "String(total(order))"),
-    breaks: Edit { file: "src/main.ts", from: "const due = total", to: "const due: string = total" },
+    breaks: Edit {
+        file: "src/main.ts",
+        from: "const due = total",
+        to: "const due: string = total",
+    },
     breaks_users: Edit {
         file: "src/order.ts",
         from: "function total(order: Priced)",
@@ -131,6 +139,7 @@ pub(crate) static CPP: Language = Language {
     folder: "cpp",
     main: "main.cpp",
     function: "total",
+    renamed: "whole",
     uses: "due = total(basket)",
     comment: "// ",
     // Which of the two it gives depends on what it has indexed.
@@ -168,6 +177,7 @@ pub(crate) static RUST: Language = Language {
     folder: "rust",
     main: "src/main.rs",
     function: "total",
+    renamed: "whole",
     uses: "due = total(&basket)",
     comment: "// ",
     declared: &[("src/order.rs", "pub fn total")],
@@ -201,6 +211,7 @@ pub(crate) static GO: Language = Language {
     folder: "go",
     main: "main.go",
     function: "Total",
+    renamed: "Whole",
     uses: "due := order.Total(basket)",
     comment: "// ",
     declared: &[("order/order.go", "func Total")],
@@ -218,7 +229,11 @@ pub(crate) static GO: Language = Language {
     ],
     library: ("order/order.go", &["Priced", "Order", "Price", "Total"]),
     after_emoji: ("report.go", "order.Total(o)"),
-    breaks: Edit { file: "main.go", from: "due := order.Total", to: "var due string = order.Total" },
+    breaks: Edit {
+        file: "main.go",
+        from: "due := order.Total",
+        to: "var due string = order.Total",
+    },
     breaks_users: Edit {
         file: "order/order.go",
         from: "func Total(o Order) int",

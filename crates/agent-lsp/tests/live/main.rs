@@ -15,6 +15,7 @@ mod languages;
 mod places;
 mod processes;
 mod queries;
+mod rename;
 mod servers;
 mod session;
 mod writes;
@@ -53,6 +54,10 @@ fn main() {
             a_signature_breaks_the_other_file,
             a_missing_file_is_made_and_deleted,
             a_change_behind_our_back_is_seen,
+        }
+        rename::{
+            every_use_is_renamed_and_back,
+            a_name_that_is_none_changes_nothing,
         }
         places::{
             a_root_with_a_strange_name,

@@ -32,8 +32,10 @@ pub(crate) async fn characters_before_the_symbol(live: &'static Live) {
 
     let uses = session.ask("references", at, language.function).await;
     let line = session.line(at);
-    let here = uses["locations"].as_array().unwrap().iter().find(|location| {
-        location["file"] == at.0 && location["line"] == line
-    });
+    let here = uses["locations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|location| location["file"] == at.0 && location["line"] == line);
     assert_eq!(here.unwrap()["column"], column, "{uses:#}");
 }

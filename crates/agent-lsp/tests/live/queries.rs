@@ -89,9 +89,8 @@ pub(crate) async fn symbols_of_a_file_and_of_the_workspace(live: &'static Live) 
         };
         assert!(found.iter().copied().any(|symbol| is_it(&symbol)), "no {name}: {symbols:#}");
     }
-    let function = found.iter().find(|symbol| {
-        symbol["name"].as_str().unwrap().starts_with(language.function)
-    });
+    let function =
+        found.iter().find(|symbol| symbol["name"].as_str().unwrap().starts_with(language.function));
     let function = function.unwrap();
     let declared = language.declared.iter().find(|(file, _)| *file == library).unwrap();
     assert_eq!(function["line"], session.line(*declared), "{function:#}");
@@ -132,9 +131,7 @@ fn place(session: &Session, at: At) -> (String, usize) {
 
 fn places(found: &Value) -> Vec<(String, usize)> {
     let locations = found["locations"].as_array().unwrap().iter();
-    locations
-        .map(|at| (at["file"].as_str().unwrap().to_owned(), number(&at["line"])))
-        .collect()
+    locations.map(|at| (at["file"].as_str().unwrap().to_owned(), number(&at["line"]))).collect()
 }
 
 fn number(value: &Value) -> usize {

@@ -17,6 +17,8 @@ pub(crate) struct Live {
     pub implementation: Implementation,
     /// What its quick fixes are, where the main file is broken.
     pub fix: Option<&'static str>,
+    /// How many mentions in documentation it renames too.
+    pub renames_in_comments: usize,
 }
 
 /// Whether a server has the request.
@@ -36,6 +38,7 @@ pub(crate) static TY: Live = Live {
     processes: 1,
     implementation: Implementation::Finds,
     fix: Some("Ignore 'invalid-assignment' for this line"),
+    renames_in_comments: 0,
 };
 
 pub(crate) static BASEDPYRIGHT: Live = Live {
@@ -45,6 +48,7 @@ pub(crate) static BASEDPYRIGHT: Live = Live {
     processes: 2,
     implementation: Implementation::Finds,
     fix: Some("pyright: ignore"),
+    renames_in_comments: 0,
 };
 
 pub(crate) static TSC: Live = Live {
@@ -55,6 +59,7 @@ pub(crate) static TSC: Live = Live {
     processes: 2,
     implementation: Implementation::Finds,
     fix: None,
+    renames_in_comments: 0,
 };
 
 pub(crate) static TYPESCRIPT_LANGUAGE_SERVER: Live = Live {
@@ -65,6 +70,7 @@ pub(crate) static TYPESCRIPT_LANGUAGE_SERVER: Live = Live {
     processes: 3,
     implementation: Implementation::Finds,
     fix: Some("Move to a new file"),
+    renames_in_comments: 0,
 };
 
 pub(crate) static CLANGD: Live = Live {
@@ -74,6 +80,7 @@ pub(crate) static CLANGD: Live = Live {
     processes: 1,
     implementation: Implementation::Finds,
     fix: Some("change 'basked' to 'basket'"),
+    renames_in_comments: 0,
 };
 
 pub(crate) static RUST_ANALYZER: Live = Live {
@@ -83,6 +90,7 @@ pub(crate) static RUST_ANALYZER: Live = Live {
     processes: 1,
     implementation: Implementation::Finds,
     fix: Some("Inline `total`"),
+    renames_in_comments: 0,
 };
 
 pub(crate) static GOPLS: Live = Live {
@@ -92,6 +100,8 @@ pub(crate) static GOPLS: Live = Live {
     processes: 1,
     implementation: Implementation::Finds,
     fix: None,
+    // The comment that begins with the name, as Go has it.
+    renames_in_comments: 1,
 };
 
 impl Live {

@@ -37,6 +37,7 @@ pub(crate) struct Session {
     pub language: &'static Language,
     root: PathBuf,
     ask: Arc<dyn Tool>,
+    rename: Arc<dyn Tool>,
     write: Arc<dyn Tool>,
     _outer: TempDir,
 }
@@ -62,9 +63,10 @@ impl Session {
             .trust(trust)
             .waits(waits)
             .build();
-        let ask = lsp.tools().into_iter().find(|tool| tool.spec().name == "lsp").unwrap();
+        let tool = |name: &str| lsp.tools().into_iter().find(|tool| tool.spec().name == name);
+        let (ask, rename) = (tool("lsp").unwrap(), tool("lsp_rename").unwrap());
         let write = lsp.diagnostics_on_write(Arc::new(Write::new(&root)));
-        Self { lsp, language: live.language, root, ask, write, _outer: outer }
+        Self { lsp, language: live.language, root, ask, rename, write, _outer: outer }
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -81,6 +83,21 @@ impl Session {
         let line = self.line(at);
         let args = json!({ "action": action, "file": at.0, "line": line, "symbol": symbol });
         match self.call(args.clone()).await {
+            Ok(output) => output.data,
+            Err(error) => panic!("{args}: {error}"),
+        }
+    }
+
+    /// Calls `lsp_rename`.
+    pub(crate) async fn call_rename(&self, args: Value) -> Result<ToolOutput, ToolError> {
+        self.rename.call(args, &Context::detached()).await
+    }
+
+    /// Calls it about a symbol of a line, and gives the answer's data.
+    pub(crate) async fn rename(&self, at: At, symbol: &str, new_name: &str) -> Value {
+        let (file, line) = (at.0, self.line(at));
+        let args = json!({ "file": file, "line": line, "symbol": symbol, "new_name": new_name });
+        match self.call_rename(args.clone()).await {
             Ok(output) => output.data,
             Err(error) => panic!("{args}: {error}"),
         }
@@ -121,7 +138,7 @@ impl Session {
     }
 
     /// The number of the one line that holds a text.
-    pub(crate) fn line(&self, (file, part): At) -> usize {
+    pub(crate) fn line(&self, (file, part): (&str, &str)) -> usize {
         let text = self.read(file);
         let mut lines = text.lines().zip(1..).filter(|(line, _)| line.contains(part));
         let (_, line) = lines.next().unwrap_or_else(|| panic!("{file} has no {part:?}"));
@@ -228,7 +245,8 @@ impl Tool for Write {
         Box::pin(async move {
             let file = args["path"].as_str().unwrap();
             let path = self.root.join(file);
-            let content = |path| fs::read(path).map_or(Content::Absent, |bytes| Content::of(&bytes));
+            let content =
+                |path| fs::read(path).map_or(Content::Absent, |bytes| Content::of(&bytes));
             let before = content(&path);
             match args["text"].as_str() {
                 Some(text) => fs::write(&path, text).unwrap(),

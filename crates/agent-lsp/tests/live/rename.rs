@@ -1,0 +1,58 @@
+//! `lsp_rename`: from a use, in every file, and back again.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use crate::{languages::At, servers::Live, session::Session};
+
+// spec: LSP-15
+pub(crate) async fn every_use_is_renamed_and_back(live: &'static Live) {
+    let session = Session::new(live);
+    let language = live.language;
+    let (old, new) = (language.function, language.renamed);
+    let before = texts(&session);
+
+    let at: At = (language.main, language.uses);
+    let renamed = session.rename(at, old, new).await;
+    let expected = language.references.len() + live.renames_in_comments;
+    assert_eq!(renamed["renamed"], expected, "{renamed:#}");
+    let after = texts(&session);
+    for (file, part) in language.references {
+        let part = part.replace(old, new);
+        assert!(after[*file].contains(&part), "{file} has no {part:?}: {}", after[*file]);
+    }
+    let comment = format!("the {old} with shipping");
+    assert!(after[language.main].contains(&comment), "a comment is not renamed");
+    let leftovers = renamed["leftovers"].as_array().unwrap();
+    let in_comment = |left: &&serde_json::Value| left["file"] == language.main;
+    assert!(leftovers.iter().any(|left| in_comment(&left)), "{renamed:#}");
+    let clean = session.diagnostics(language.main).await;
+    assert_eq!(clean["state"], "clean", "{clean:#}");
+
+    let part = language.uses.replace(old, new);
+    let line = session.line((language.main, &part));
+    let args = json!({ "file": language.main, "line": line, "symbol": new, "new_name": old });
+    session.call_rename(args).await.unwrap();
+    assert_eq!(texts(&session), before);
+}
+
+// spec: LSP-15
+pub(crate) async fn a_name_that_is_none_changes_nothing(live: &'static Live) {
+    let session = Session::new(live);
+    let language = live.language;
+    let before = texts(&session);
+    let line = session.line((language.main, language.uses));
+    let args = json!({
+        "file": language.main, "line": line, "symbol": language.function, "new_name": "not valid!",
+    });
+    let error = session.call_rename(args).await.unwrap_err();
+    assert_eq!(error.code, "invalid_name", "{error}");
+    assert_eq!(texts(&session), before);
+}
+
+/// The files that use the function.
+fn texts(session: &Session) -> BTreeMap<&'static str, String> {
+    let files = session.language.references.iter().map(|(file, _)| *file);
+    files.map(|file| (file, session.read(file))).collect()
+}
