@@ -179,6 +179,8 @@ impl Inner {
         let new: BTreeSet<_> = folders.difference(&self.watched).cloned().collect();
         self.unwatched = 0;
         for folder in &new {
+            // Servers remember that there was none.
+            self.keep(folder.clone(), Watched::Created);
             let room = self.watched.len() < MAX_FOLDERS;
             match room.then(|| events.watch(&workspace.absolute(folder))) {
                 Some(Ok(watch)) => {

@@ -519,13 +519,13 @@ impl Client {
         }
     }
 
-    /// Whether a file matters to the server: by its name, or as a folder that is gone with all in it.
+    /// Whether a file matters to the server: by its name, or as a folder that came or is gone with all in it.
     fn reads(&self, file: &WorkspacePath, change: Watched) -> bool {
         let row = &self.start.row;
         let name = file.file_name().and_then(OsStr::to_str).unwrap_or_default();
         row.language_of(file.rel()).is_some()
             || row.roots.iter().any(|marker| table::matches(marker, name))
-            || change == Watched::Deleted && file.extension().is_none()
+            || change != Watched::Changed && file.extension().is_none()
     }
 
     /// The documents, with what the server has told so far as the mark of what is sent next.

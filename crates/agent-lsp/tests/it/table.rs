@@ -172,7 +172,7 @@ fn the_users_rows_change_add_and_remove() {
     );
     let clangd = table.by_id("clangd").unwrap();
     assert_eq!(clangd.args, ["--log=error"]);
-    assert_eq!(clangd.wait, Wait::PushUnversioned { settle_ms: 1, budget_ms: 2 });
+    assert_eq!(clangd.wait, Wait::PushUnversioned { settle_ms: 1, budget_ms: 2, beside_ms: 150 });
     assert_eq!(clangd.roots[0], "compile_commands.json");
     assert_eq!(table.by_id("pyright"), None);
     assert_eq!(table.by_id("gleam").unwrap().role, Role::Full);

@@ -31,7 +31,7 @@ pub(crate) struct Language {
     /// A variable of the line that uses the function, and where its type is declared.
     pub variable: (&'static str, At),
     /// A line that names something to implement, its name there, and where that is done.
-    pub implemented: Option<(At, &'static str, At)>,
+    pub implemented: (At, &'static str, At),
     /// Every use of the function in code, with its declaration.
     pub references: &'static [At],
     /// Names in the file of the library.
@@ -65,11 +65,11 @@ pub(crate) static PYTHON: Language = Language {
     declared: &[("shop/order.py", "def total")],
     documented: "Adds the shipping",
     variable: ("basket", ("shop/order.py", "class Order")),
-    implemented: Some((
+    implemented: (
         ("shop/order.py", "class Priced"),
         "Priced",
         ("shop/order.py", "class Order(Priced)"),
-    )),
+    ),
     references: &[
         ("shop/main.py", "import Order, total"),
         ("shop/main.py", "due = total(basket)"),
@@ -103,11 +103,11 @@ pub(crate) static TYPESCRIPT: Language = Language {
     declared: &[("src/order.ts", "function total")],
     documented: "Adds the shipping",
     variable: ("basket", ("src/order.ts", "class Order")),
-    implemented: Some((
+    implemented: (
         ("src/order.ts", "interface Priced"),
         "Priced",
         ("src/order.ts", "class Order implements"),
-    )),
+    ),
     references: &[
         ("src/main.ts", "import { Order, total }"),
         ("src/main.ts", "due = total(basket)"),
@@ -146,11 +146,11 @@ pub(crate) static CPP: Language = Language {
     declared: &[("order.h", "int total("), ("order.cpp", "int total(")],
     documented: "Adds the shipping",
     variable: ("basket", ("order.h", "struct Order")),
-    implemented: Some((
+    implemented: (
         ("order.h", "virtual int price()"),
         "price",
         ("order.h", "int price() const override"),
-    )),
+    ),
     references: &[
         ("main.cpp", "due = total(basket)"),
         ("order.cpp", "int total("),
@@ -183,11 +183,11 @@ pub(crate) static RUST: Language = Language {
     declared: &[("src/order.rs", "pub fn total")],
     documented: "Adds the shipping",
     variable: ("basket", ("src/order.rs", "pub struct Order")),
-    implemented: Some((
+    implemented: (
         ("src/order.rs", "pub trait Priced"),
         "Priced",
         ("src/order.rs", "impl Priced for Order"),
-    )),
+    ),
     references: &[
         ("src/main.rs", "use order::{Order, total}"),
         ("src/main.rs", "due = total(&basket)"),
@@ -217,11 +217,11 @@ pub(crate) static GO: Language = Language {
     declared: &[("order/order.go", "func Total")],
     documented: "adds the shipping",
     variable: ("basket", ("order/order.go", "type Order struct")),
-    implemented: Some((
+    implemented: (
         ("order/order.go", "type Priced interface"),
         "Priced",
         ("order/order.go", "type Order struct"),
-    )),
+    ),
     references: &[
         ("main.go", "due := order.Total(basket)"),
         ("order/order.go", "func Total"),

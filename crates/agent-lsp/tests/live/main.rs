@@ -5,7 +5,6 @@
 
 #![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
     reason = "these are tests, under a harness that clippy does not know"
 )]
 
@@ -72,6 +71,8 @@ fn main() {
     for live in servers::ALL {
         trials.extend(suite.iter().map(|(name, case)| trial(live, name, *case)));
     }
+    let folder: Case = |live| Box::pin(writes::a_folder_made_behind_our_back_is_seen(live));
+    trials.push(trial(&servers::TY, "a_folder_made_behind_our_back_is_seen", folder));
     for (live, name, case) in checks::cases() {
         trials.push(trial(live, name, case));
     }

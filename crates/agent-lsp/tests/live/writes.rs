@@ -109,6 +109,30 @@ pub(crate) async fn a_change_behind_our_back_is_seen(live: &'static Live) {
     assert_eq!(clean["state"], "clean", "{clean:#}");
 }
 
+// spec: LSP-16
+pub(crate) async fn a_folder_made_behind_our_back_is_seen(live: &'static Live) {
+    let session = Session::new(live);
+    let main = "shop/main.py";
+    let whole = format!("from shop.extra.tool import weight\n{}", session.read(main));
+    session.write(main, Some(&whole)).await.assert(&[(main, 1)], &[], "dirty");
+
+    let extra = session.root().join("shop/extra");
+    std::fs::create_dir(&extra).unwrap();
+    session.put("shop/extra/tool.py", "weight = 12\n");
+    let found = session.diagnostics(main).await;
+    assert_eq!(found["state"], "clean", "{found:#}");
+
+    // A folder that is there by now, and one that is moved away as a whole.
+    session.put("shop/extra/tool.py", "length = 12\n");
+    let found = session.diagnostics(main).await;
+    assert_eq!(errors(&found), 1, "{found:#}");
+    session.put("shop/extra/tool.py", "weight = 12\n");
+    assert_eq!(errors(&session.diagnostics(main).await), 0);
+    std::fs::rename(&extra, session.root().join("../gone")).unwrap();
+    let found = session.diagnostics(main).await;
+    assert_eq!(errors(&found), 1, "{found:#}");
+}
+
 fn errors(found: &serde_json::Value) -> usize {
     let list = found["diagnostics"].as_array().unwrap().iter();
     list.filter(|found| found["severity"] == "error").count()
