@@ -3,6 +3,7 @@
 use std::{fs, time::Duration};
 
 use agent_testkit::lsp::{Nth, Rule, Script, Step, Toy, Version, diagnostic, range};
+use agent_tool_core::{ToolError, ToolOutput};
 use serde_json::{Value, json};
 
 use crate::fixture::{CHECK, Checkout, ON_SAVE, PULL, Setup, UNVERSIONED, VERSIONED, row};
@@ -246,6 +247,55 @@ pub(crate) async fn an_untrusted_checkout_is_not_compiled_and_that_is_said() {
     let error =
         checkout.call("lsp", json!({ "action": "diagnostics", "file": "*" })).await.unwrap_err();
     assert_eq!(error.code, "untrusted");
+}
+
+/// What `diagnostics "*"` comes to.
+async fn check(checkout: &Checkout) -> Result<ToolOutput, ToolError> {
+    checkout.call("lsp", json!({ "action": "diagnostics", "file": "*" })).await
+}
+
+// spec: LSP-05, LSP-16
+pub(crate) async fn the_projects_own_check_is_run_and_read() {
+    let checkout = Setup::new([])
+        .file("pyproject.toml", "")
+        .file("a.py", "area\n")
+        .waits(|waits| waits.check = Duration::from_millis(800))
+        .make();
+    let range =
+        json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 0, "character": 4 } });
+    let found = json!({
+        "file": checkout.root().join("a.py"), "severity": "error", "message": "not defined",
+        "range": range, "rule": "undefined",
+    });
+    checkout.put("report.json", &json!({ "generalDiagnostics": [found] }).to_string());
+    let version = "[ \"$1\" = --version ] && echo 1.0 && exit 0";
+    let program =
+        |what: &str| checkout.put_program(".venv/bin/basedpyright", &format!("{version}\n{what}"));
+    program("cat report.json; exit 1");
+    let output = check(&checkout).await.unwrap();
+    assert_eq!(output.data["state"], "dirty");
+    assert!(
+        output.joined_text().ends_with("\na.py:1:1: error [undefined]: not defined"),
+        "{}",
+        output.joined_text()
+    );
+    // One that does not end in time has not found that there is nothing.
+    program("sleep 30");
+    let output = check(&checkout).await.unwrap();
+    assert_eq!(output.data["state"], "unknown");
+    let why = output.data["why"].as_str().unwrap();
+    assert!(why.contains("`basedpyright` was stopped after"), "{why}");
+    // One that says nothing it should say has not either.
+    program("echo nonsense; exit 0");
+    assert_eq!(check(&checkout).await.unwrap().data["state"], "unknown");
+}
+
+// spec: LSP-05
+pub(crate) async fn a_project_without_a_check_says_what_it_has_no_marker_of() {
+    let checkout = Setup::new([]).file("a.txt", "").make();
+    let error = check(&checkout).await.unwrap_err();
+    assert_eq!(error.code, "no_check");
+    assert!(error.message.contains("Cargo.toml, tsconfig.json"), "{}", error.message);
 }
 
 pub(crate) async fn ten_thousand_publishes_are_counted_and_not_kept() {

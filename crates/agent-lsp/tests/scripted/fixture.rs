@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     fmt::Write as _,
     fs,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
@@ -318,6 +319,13 @@ impl Checkout {
     /// Changes a file behind the run's back, as a shell does.
     pub(crate) fn put(&self, name: &str, text: &str) {
         put(&self.root(), name, text);
+    }
+
+    /// Puts a program of the project's own into it.
+    pub(crate) fn put_program(&self, name: &str, shell: &str) {
+        self.put(name, &format!("#!/bin/sh\n{shell}\n"));
+        let path = self.root().join(name);
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     pub(crate) fn remove(&self, name: &str) {

@@ -17,9 +17,7 @@ use libtest_mimic::{Arguments, Trial};
 macro_rules! trials {
     ($($module:ident: $($name:ident)+;)+) => {
         vec![$($(Trial::test(stringify!($name), || {
-            let begun = std::time::Instant::now();
             on_a_runtime($module::$name());
-            if std::env::var_os("TIMES").is_some() { eprintln!("TIME {:>6} {}", begun.elapsed().as_millis(), stringify!($name)); }
             Ok(())
         })),+),+]
     };
@@ -96,6 +94,8 @@ fn main() {
             a_server_and_a_linter_are_merged
             one_server_of_two_that_says_nothing_leaves_it_unknown
             an_untrusted_checkout_is_not_compiled_and_that_is_said
+            the_projects_own_check_is_run_and_read
+            a_project_without_a_check_says_what_it_has_no_marker_of
             ten_thousand_publishes_are_counted_and_not_kept
             publishes_for_more_files_than_are_kept_are_counted;
         writes:

@@ -129,7 +129,7 @@ pub(crate) async fn a_call_with_wrong_arguments_says_which() {
     assert_eq!(checkout.call("lsp", asked).await.unwrap().data["total"], 1);
 }
 
-// spec: LSP-06
+// spec: LSP-06, LSP-08
 pub(crate) async fn each_question_about_a_place_has_its_own_answer() {
     let checkout = Setup::new([toy(Toy::push())])
         .file("lib.toy", "# what has an area\ndef shape\ndef square is shape\n")
