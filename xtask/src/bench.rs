@@ -2,6 +2,7 @@
 
 mod astgrep;
 mod corpora;
+mod lsp;
 mod measure;
 mod patterns;
 
@@ -13,13 +14,15 @@ pub fn bench(names: &[&str]) -> Result<()> {
     match names {
         [] => {
             dispatch()?;
-            astgrep::bench(None)
+            astgrep::bench(None)?;
+            lsp::bench()
         }
         ["dispatch"] => dispatch(),
         ["astgrep"] => astgrep::bench(None),
         ["astgrep", language] => astgrep::bench(Some(language)),
+        ["lsp"] => lsp::bench(),
         other => bail!(
-            "there is no benchmark `{}`; there are dispatch and astgrep [LANGUAGE]",
+            "there is no benchmark `{}`; there are dispatch, astgrep [LANGUAGE] and lsp",
             other.join(" ")
         ),
     }

@@ -109,10 +109,15 @@ impl Session {
         self.call(args).await.unwrap_or_else(|error| panic!("{file}: {error}")).data
     }
 
+    /// What the wrapped tool gives back.
+    pub(crate) async fn write_output(&self, file: &str, text: Option<&str>) -> ToolOutput {
+        let args = json!({ "path": file, "text": text });
+        self.write.call(args, &Context::detached()).await.unwrap()
+    }
+
     /// Calls the wrapped tool; none is a file to delete.
     pub(crate) async fn write(&self, file: &str, text: Option<&str>) -> Told {
-        let args = json!({ "path": file, "text": text });
-        let output = self.write.call(args, &Context::detached()).await.unwrap();
+        let output = self.write_output(file, text).await;
         Told { text: output.joined_text(), data: output.data["diagnostics"].clone() }
     }
 
