@@ -94,18 +94,24 @@ impl Asked {
         if ready != Readiness::Ready && answer.as_ref().is_ok_and(is_empty) {
             ready = client.ready(self.deadline).await;
             answer = client.ask::<R>(params, self.deadline).await;
+            if matches!(ready, Readiness::Busy(_)) && answer.as_ref().is_ok_and(is_empty) {
+                return Err(self.failed(&CallError::TimedOut { unread: None }));
+            }
         }
         let answer = answer.map_err(|error| self.failed(&error))?;
         Ok((answer, evidence(&ready)))
     }
 
-    /// Waits until the server knows the project, and then asks: for answers that must be whole.
+    /// Waits until the server knows the project, and then asks: for answers that must be whole. One that
+    /// does not in time is not asked.
     pub(crate) async fn ask_ready<R>(&self, params: Value) -> Result<(Value, Evidence), ToolError>
     where
         R: Request<Params = Value, Result = Value>,
     {
         let _used = self.running.hold();
-        self.running.client.ready(self.deadline).await;
+        if let Readiness::Busy(_) = self.running.client.ready(self.deadline).await {
+            return Err(self.failed(&CallError::TimedOut { unread: None }));
+        }
         self.ask::<R>(params).await
     }
 
