@@ -24,7 +24,8 @@ pub mod uri;
 
 pub use crate::{
     lsp::{
-        ANSWER_WITHIN, CHECK_WITHIN, Lsp, LspBuilder, WRITE_WAITS, WRITE_WAITS_FOR_START, Waits,
+        ANSWER_WITHIN, BASELINE_WAITS, CHECK_WITHIN, Lsp, LspBuilder, WRITE_WAITS,
+        WRITE_WAITS_FOR_START, Waits,
     },
     query::{
         CodeAction, CodeActions, MAX_ACTIONS, MAX_DOCUMENT_SYMBOLS, MAX_LOCATIONS,

@@ -30,6 +30,9 @@ pub const WRITE_WAITS: Duration = Duration::from_secs(2);
 /// How long a write waits where its server has to be started first.
 pub const WRITE_WAITS_FOR_START: Duration = Duration::from_secs(5);
 
+/// How long a file's first write waits for the diagnostics of the text before it.
+pub const BASELINE_WAITS: Duration = Duration::from_millis(300);
+
 /// How long a project's check may take.
 pub const CHECK_WITHIN: Duration = Duration::from_secs(300);
 
@@ -65,6 +68,8 @@ pub struct Waits {
     pub write: Duration,
     /// A write whose server starts: [`WRITE_WAITS_FOR_START`].
     pub write_and_start: Duration,
+    /// What was there before a file's first write: [`BASELINE_WAITS`], within the write's own time.
+    pub baseline: Duration,
     /// A project's check: [`CHECK_WITHIN`].
     pub check: Duration,
     /// An unused server: [`IDLE_AFTER`].
@@ -91,6 +96,7 @@ impl Default for Waits {
             answer: ANSWER_WITHIN,
             write: WRITE_WAITS,
             write_and_start: WRITE_WAITS_FOR_START,
+            baseline: BASELINE_WAITS,
             check: CHECK_WITHIN,
             idle: IDLE_AFTER,
             restart: RESTART_AFTER,

@@ -26,9 +26,6 @@ use crate::{
 /// How much of a start's budget the start itself may take: three of four parts.
 const START_SHARE: (u32, u32) = (3, 4);
 
-/// How long the diagnostics of the text before a write are waited for.
-const BASELINE_WAITS: Duration = Duration::from_millis(300);
-
 /// How many other open files are asked about after a write.
 const OTHER_FILES: usize = 20;
 
@@ -178,7 +175,7 @@ impl Lsp {
     /// Opens what was there before where nothing is known of it, then tells of the write. Gives what
     /// each server had told before.
     async fn send(&self, targets: &[Target], deadline: Instant) -> HashMap<String, u64> {
-        let until = deadline.min(Instant::now() + BASELINE_WAITS);
+        let until = deadline.min(Instant::now() + self.shared.waits.baseline);
         let mut baselines = Vec::new();
         for target in targets {
             for running in &target.servers {

@@ -223,7 +223,7 @@ pub(crate) async fn one_server_of_two_that_says_nothing_leaves_it_unknown() {
         row(Script::new("lint")).linter(),
     ])
     .file("a.toy", "def area\n")
-    .waits(|waits| waits.answer = Duration::from_millis(800))
+    .waits(|waits| waits.answer = Duration::from_secs(2))
     .make();
     let (state, why, _) = checkout.diagnostics("a.toy").await;
     assert_eq!(state, "unknown");

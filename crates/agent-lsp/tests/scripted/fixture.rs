@@ -154,6 +154,7 @@ impl Setup {
         let mut waits = Waits::default();
         waits.write = PATIENCE;
         waits.write_and_start = PATIENCE;
+        waits.baseline = Duration::from_secs(2);
         Self {
             files: vec![(MARKER.to_owned(), String::new())],
             rows: rows.into_iter().collect(),

@@ -283,7 +283,7 @@ pub(crate) async fn a_server_that_reads_for_longer_than_a_call_waits_is_not_read
     let checkout = Setup::new([row(Script::toy("toy", toy)).ready("progress")])
         .file("a.toy", "area\nlocal\ndef local\n")
         .file("lib.toy", "def area\n")
-        .waits(|waits| waits.answer = Duration::from_millis(900))
+        .waits(|waits| waits.answer = Duration::from_millis(2_500))
         .make();
     let hover = checkout.ask("hover", "a.toy", 2, "local").await;
     assert_eq!(hover["evidence"], "still_indexing", "what is known is told");
@@ -353,7 +353,7 @@ pub(crate) async fn a_search_over_several_servers_says_which_evidence_it_has() {
         ])
         .file("a.toy", "def area\n")
         .file("b.oth", "def area\n")
-        .waits(|waits| waits.answer = Duration::from_millis(1_500))
+        .waits(|waits| waits.answer = Duration::from_millis(2_500))
         .make();
         checkout.call("lsp", json!({ "action": "symbols", "file": "a.toy" })).await.unwrap();
         checkout.call("lsp", json!({ "action": "symbols", "file": "b.oth" })).await.unwrap();

@@ -107,7 +107,7 @@ pub(crate) async fn a_server_that_reads_nothing_costs_a_call_its_time_and_no_mor
     let checkout = Setup::new([row(script)])
         .file("a.toy", "def area\narea\n")
         .file("b.toy", "def b\n")
-        .waits(|waits| waits.answer = Duration::from_millis(700))
+        .waits(|waits| waits.answer = Duration::from_secs(2))
         .make();
     checkout.hover("a.toy", 2, "area").await;
     let symbols = json!({ "action": "symbols", "file": "b.toy" });
@@ -140,7 +140,7 @@ pub(crate) async fn a_dropped_call_is_cancelled_and_its_late_answer_harms_nothin
 
 pub(crate) async fn a_call_that_ran_out_of_time_is_cancelled() {
     let checkout =
-        on_hover([Step::Silence]).waits(|waits| waits.answer = Duration::from_millis(500)).make();
+        on_hover([Step::Silence]).waits(|waits| waits.answer = Duration::from_secs(2)).make();
     let error = checkout.try_ask("hover", "a.toy", 2, "area").await.unwrap_err();
     assert_eq!(error.code, "timed_out");
     assert_eq!(error.message, "toy: the server did not answer in time; ask again, or reload it");
