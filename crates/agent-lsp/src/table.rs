@@ -57,6 +57,10 @@ pub struct Server {
     /// When its answers are whole.
     #[serde(default)]
     pub ready: Ready,
+    /// How long it takes to read a file that it was told of as changed, where it answers from the old text until
+    /// then; 0 where it reads first and answers then.
+    #[serde(default)]
+    pub rereads_ms: u64,
     /// How its diagnostics come.
     pub wait: Wait,
     /// The project check that belongs to it, for `diagnostics "*"`.

@@ -4,7 +4,10 @@ use std::{
     collections::{BTreeMap, HashSet},
     ffi::OsStr,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -83,7 +86,12 @@ pub(crate) struct Client {
     version: Option<String>,
     encoding: PositionEncoding,
     documents: Mutex<Documents>,
-    last_save: Mutex<LastSave>,
+    /// When it was told last of a file that it has to read by itself.
+    told_to_read: Mutex<Option<Instant>>,
+    /// [`LastSent`]'s count of the last save.
+    last_save: Mutex<u64>,
+    /// What it had told before that. It is looked at while what was told is locked, so it has no lock.
+    saved_at: AtomicU64,
     /// Up to where it was told of what others changed.
     told_of_disk: Mutex<Cursor>,
     /// The files whose projects tsserver has loaded.
@@ -107,15 +115,6 @@ pub(crate) struct LastSent {
     count: u64,
     /// That count when it was last told of something that is another on the disk.
     changed: u64,
-}
-
-/// The last save that a server was told of.
-#[derive(Clone, Copy, Debug, Default)]
-struct LastSave {
-    /// What it had told before.
-    mark: u64,
-    /// As [`LastSent`] counts.
-    count: u64,
 }
 
 /// Whether a server knows the project.
@@ -179,7 +178,9 @@ impl Client {
             version: answer["serverInfo"]["version"].as_str().map(str::to_owned),
             encoding,
             documents: Mutex::new(Documents::new(start.workspace.clone(), start.row.clone())),
+            told_to_read: Mutex::default(),
             last_save: Mutex::default(),
+            saved_at: AtomicU64::new(0),
             told_of_disk: Mutex::new(start.since),
             loaded: Mutex::default(),
             initialized: Instant::now(),
@@ -317,20 +318,25 @@ impl Client {
     }
 
     /// Tells of the save of a file, unless it was told and nothing has changed since the last save of any:
-    /// then what that started looks at what there is. Gives what the server had told before it.
-    pub(crate) fn save(&self, file: &WorkspacePath) -> u64 {
+    /// then what that started looks at what there is.
+    pub(crate) fn save(&self, file: &WorkspacePath) {
         let mut documents = self.documents();
         let mut last = self.last_save.lock().unwrap_or_else(PoisonError::into_inner);
-        if !documents.save(file) && last.count <= self.last_sent().changed {
+        if !documents.save(file) && *last <= self.last_sent().changed {
             documents.save_again(file);
         }
         let notes = documents.take_notes();
         if !notes.is_empty() {
             self.send(notes);
             let LastSent { mark, count, .. } = self.last_sent();
-            *last = LastSave { mark, count };
+            *last = count;
+            self.saved_at.store(mark, Ordering::Relaxed);
         }
-        last.mark
+    }
+
+    /// What it had told before it was told of a save last.
+    pub(crate) fn saved_at(&self) -> u64 {
+        self.saved_at.load(Ordering::Relaxed)
     }
 
     /// A file as the server has it: as it was sent, else as it is on the disk.
@@ -370,6 +376,7 @@ impl Client {
         self.tell_of_disk(&mut documents, files);
         for (file, watched) in files {
             documents.tell(file, *watched);
+            self.has_to_read();
         }
         self.send(documents.take_notes());
     }
@@ -410,6 +417,7 @@ impl Client {
         if self.start.row.ready == Ready::Tsserver {
             self.load_projects(deadline).await;
         }
+        self.reads_by_itself(deadline).await;
         loop {
             let ready = |state: &State| match self.readiness_in(state) {
                 Readiness::Busy(_) => None,
@@ -515,7 +523,21 @@ impl Client {
                 || otherwise.iter().any(|(other, _)| *other == file);
             if !is_told && self.reads(&file, change) {
                 documents.tell(&file, change);
+                self.has_to_read();
             }
+        }
+    }
+
+    fn has_to_read(&self) {
+        *self.told_to_read.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// Waits until it has had its time to read what it was told of.
+    async fn reads_by_itself(&self, deadline: Instant) {
+        let told = *self.told_to_read.lock().unwrap_or_else(PoisonError::into_inner);
+        let time = Duration::from_millis(self.start.row.rereads_ms);
+        if let Some(until) = told.map(|told| told + time).filter(|until| *until > Instant::now()) {
+            tokio::time::sleep_until(until.min(deadline).into()).await;
         }
     }
 

@@ -323,6 +323,18 @@ impl Reading<'_> {
     }
 
     async fn on_save(&self, checks: Checks, check: &Check<'_>) -> Snapshot {
+        // First the check, and then what the server finds by itself: it reads a file that others changed a
+        // little after it was told of it, and is not heard to have done so.
+        let settled = match checks {
+            Checks::Untrusted => Settled::InPart(
+                "only the server's own analysis: its check runs the project's code, and this \
+                 checkout is not trusted"
+                    .to_owned(),
+            ),
+            Checks::Past if self.was_checked(check) => Settled::Yes("the last check ended"),
+            Checks::Past => Settled::No("no check has ended yet".to_owned()),
+            Checks::Run => self.checked(check).await,
+        };
         let native = match self.client.offers("textDocument/diagnostic") {
             Some(options) => self.asked(&options).await.map(|(list, _)| list),
             None => Ok(Vec::new()),
@@ -331,16 +343,9 @@ impl Reading<'_> {
             Ok(list) => list,
             Err(why) => return self.snapshot(&[], 0, Settled::No(why)),
         };
-        let settled = match checks {
-            Checks::Untrusted => {
-                let why = "only the server's own analysis: its check runs the project's code, and this \
-                           checkout is not trusted";
-                return self.snapshot(&list, 0, Settled::InPart(why.to_owned()));
-            }
-            Checks::Past if self.was_checked(check) => Settled::Yes("the last check ended"),
-            Checks::Past => Settled::No("no check has ended yet".to_owned()),
-            Checks::Run => self.checked(check).await,
-        };
+        if checks == Checks::Untrusted {
+            return self.snapshot(&list, 0, settled);
+        }
         let checked = self.published();
         let cut = checked.as_ref().map_or(0, |published| published.cut);
         list.extend(checked.into_iter().flat_map(|published| published.diagnostics));
@@ -355,19 +360,21 @@ impl Reading<'_> {
 
     /// Saves, and waits until a check that began since has ended and none runs.
     async fn checked(&self, check: &Check<'_>) -> Settled {
-        let mark = self.client.save(self.file);
+        self.client.save(self.file);
+        // Another save that comes meanwhile cuts the check short that this one started.
+        let mark = || self.client.saved_at();
         let mine = |token: &str| token.starts_with(check.progress);
         let runs = |state: &State| state.progress().keys().any(|token| mine(token));
         // One that began before the save looked at the text before.
         let over = |state: &State| {
-            let ended = state.ended().any(|end| mine(&end.token) && end.began > mark);
+            let ended = state.ended().any(|end| mine(&end.token) && end.began > mark());
             let last = state.ended().filter(|end| mine(&end.token)).map(|end| end.at).max();
             last.filter(|_| ended && !runs(state))
         };
         let begins = (Instant::now() + check.begin).min(self.deadline);
         let begun = |state: &State| {
             let mut running = state.progress().iter();
-            let running = running.any(|(token, progress)| mine(token) && progress.began > mark);
+            let running = running.any(|(token, progress)| mine(token) && progress.began > mark());
             (running || over(state).is_some()).then_some(())
         };
         if self.client.told.until(begins, begun).await.is_none() {
