@@ -12,6 +12,7 @@ mod literals;
 mod matcher;
 mod metavar;
 mod ordered;
+mod own_text;
 mod pattern;
 mod program;
 mod rewrite;

@@ -282,8 +282,9 @@ impl<'p, 't> Matcher<'p, 't> {
                     }
                     at += 1;
                 }
-                Item::Node { kinds, children, may_be_absent } => {
-                    match candidate.filter(|node| kinds.contains(&node.kind_id())) {
+                Item::Node { kinds, children, own, may_be_absent } => {
+                    let fits = |node: &Node<'t>| kinds.contains(&node.kind_id());
+                    match candidate.filter(fits).filter(|node| self.has_own_text(own, *node)) {
                         Some(node) => {
                             let then = Then::List { elements: rest, at: at + 1, list, then };
                             return self.node(children, node, &then);

@@ -3,6 +3,7 @@
 use agent_grammars::tree_sitter::Node;
 
 use super::{Entry, List, Matcher};
+use crate::own_text;
 use crate::symbols::{BLANK, COMMA, SEMICOLON, STRICT, TRANSPARENT};
 
 impl<'t> Matcher<'_, 't> {
@@ -27,6 +28,7 @@ impl<'t> Matcher<'_, 't> {
         for entry in self.entries[first..].iter_mut().rev() {
             if symbols.has(entry.node, TRANSPARENT)
                 && let Some(only) = only_child(entry.node)
+                && own_text::pieces(entry.node, &mut self.cursor, self.source, symbols).is_empty()
             {
                 entry.node = only;
             }

@@ -3,6 +3,7 @@
 use agent_grammars::tree_sitter::Node;
 
 use super::{Binding, Leniency, Matcher, equal};
+use crate::own_text;
 use crate::program::{Item, Leaf};
 use crate::symbols::{BLANK, PROSE};
 
@@ -22,6 +23,14 @@ impl<'t> Matcher<'_, 't> {
                 true
             }
         }
+    }
+
+    /// Whether a node has just this text in none of its children.
+    pub(super) fn has_own_text(&mut self, own: &[Box<[u8]>], node: Node<'t>) -> bool {
+        let (symbols, source) = (&self.pattern.symbols, self.source);
+        let pieces = own_text::pieces(node, &mut self.cursor, source, symbols);
+        pieces.len() == own.len()
+            && own.iter().zip(pieces).all(|(own, piece)| **own == source[piece])
     }
 
     pub(super) fn token_matches(&self, item: &Item, node: Node<'t>) -> bool {
