@@ -33,7 +33,7 @@ pub use literals::{Literal, Literals};
 pub use matcher::MAX_STEPS;
 pub use metavar::{Variable, VariableKind};
 pub use pattern::{Capture, MAX_PATTERN_BYTES, MAX_PATTERN_DEPTH, Match, Matches, Pattern};
-pub use rewrite::{Edit, Rewrite, Rewritten, SkipReason, Skipped};
+pub use rewrite::{Edit, MAX_NESTED, Rewrite, Rewritten, SkipReason, Skipped};
 pub use staging::{MAX_STAGED, MAX_STAGED_BYTES};
 pub use structure::Structure;
 pub use trees::{TREE_BUDGET_BYTES, Trees};

@@ -5,11 +5,12 @@ use agent_grammars::tree_sitter::Node;
 use super::{Binding, Leniency, Matcher, equal};
 use crate::own_text;
 use crate::program::{Item, Leaf};
-use crate::symbols::{BLANK, PROSE};
+use crate::symbols::{BLANK, PROSE, VALUE};
 
 impl<'t> Matcher<'_, 't> {
     pub(super) fn take_one(&mut self, variable: Option<usize>, node: Node<'t>) -> bool {
-        let takes = node.is_named() && !node.is_error() && !node.is_missing();
+        let is_node = node.is_named() || self.pattern.symbols.has(node, VALUE);
+        let takes = is_node && !node.is_error() && !node.is_missing();
         takes && self.bind(variable, Binding::One(node))
     }
 
