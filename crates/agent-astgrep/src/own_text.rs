@@ -20,7 +20,7 @@ pub(crate) fn pieces<'t>(
     if !cursor.goto_first_child() {
         return pieces;
     }
-    let verbatim = symbols.has(node, OPAQUE | COMMENT);
+    let verbatim = is_verbatim(node, symbols);
     let mut end = node.start_byte();
     loop {
         let child = cursor.node();
@@ -34,7 +34,18 @@ pub(crate) fn pieces<'t>(
     pieces
 }
 
-fn push(pieces: &mut Vec<Range<usize>>, range: Range<usize>, source: &[u8], verbatim: bool) {
+/// Whether layout counts in a node: it is text.
+pub(crate) fn is_verbatim(node: Node<'_>, symbols: &Symbols) -> bool {
+    symbols.has(node, OPAQUE | COMMENT)
+}
+
+/// Adds what stands between two children, if anything does.
+pub(crate) fn push(
+    pieces: &mut Vec<Range<usize>>,
+    range: Range<usize>,
+    source: &[u8],
+    verbatim: bool,
+) {
     // Children that overlap leave nothing between them, and nearly all follow one another.
     if range.start >= range.end {
         return;

@@ -3,7 +3,6 @@
 use agent_grammars::tree_sitter::Node;
 
 use super::{Binding, Leniency, Matcher, equal};
-use crate::own_text;
 use crate::program::{Item, Leaf};
 use crate::symbols::{BLANK, PROSE, VALUE};
 
@@ -26,12 +25,11 @@ impl<'t> Matcher<'_, 't> {
         }
     }
 
-    /// Whether a node has just this text in none of its children.
-    pub(super) fn has_own_text(&mut self, own: &[Box<[u8]>], node: Node<'t>) -> bool {
-        let (symbols, source) = (&self.pattern.symbols, self.source);
-        let pieces = own_text::pieces(node, &mut self.cursor, source, symbols);
-        pieces.len() == own.len()
-            && own.iter().zip(pieces).all(|(own, piece)| **own == source[piece])
+    /// Whether the node whose children were looked at last has just this text in none of them.
+    pub(super) fn has_own_text(&self, own: &[Box<[u8]>]) -> bool {
+        let pieces = self.own_text.iter().map(|piece| &self.source[piece.clone()]);
+        self.own_text.len() == own.len()
+            && own.iter().zip(pieces).all(|(own, piece)| **own == *piece)
     }
 
     pub(super) fn token_matches(&self, item: &Item, node: Node<'t>) -> bool {
