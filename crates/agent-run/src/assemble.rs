@@ -9,13 +9,13 @@ use agent_files::{ARTIFACT_SCHEME, Files};
 use agent_grammars::Grammars;
 use agent_tiers::{Approval, ApproveMode, Run, View};
 use agent_tool_core::{CardPort, CardQueue, Limits, Tier, Tool, for_person};
-use agent_workspace::{Root, Workspace};
+use agent_workspace::{ErrorKind, Root, WalkOptions, Workspace, WorkspacePath};
 use anyhow::{Context, Result, bail};
 
 use crate::{
     args::Approve,
     artifacts::{self, Kept},
-    config::Config,
+    config::{CHECKOUT_FILE, Config},
     state::State,
     style::{FAINT, in_style, remark as say},
     terminal::Terminal,
@@ -71,6 +71,7 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
         say(in_style(FAINT, remark));
     }
     let workspace = workspace(config)?;
+    check_globs(&workspace, &config.exclude)?;
     let state = State::open();
     if let Some(all) = state.all_artifacts() {
         artifacts::remove_old(&all);
@@ -138,6 +139,21 @@ fn workspace(config: &Config) -> Result<Workspace> {
         );
     }
     Ok(workspace)
+}
+
+/// A glob that is none would leave out nothing, so there is no run with it. Nothing is walked: the globs are read before the
+/// walk is seen to be stopped.
+fn check_globs(workspace: &Workspace, exclude: &[String]) -> Result<()> {
+    for glob in exclude {
+        let stopped = WalkOptions::new().stop(Arc::new(true.into())).glob(format!("!{glob}"));
+        match workspace.walk(&WorkspacePath::working_directory(), &stopped) {
+            Err(error) if error.kind() == ErrorKind::InvalidGlob => {
+                bail!("`exclude` in {CHECKOUT_FILE} or in your own configuration: {error}")
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// A person is asked where one is; elsewhere nobody is, and what needs approval is refused.

@@ -305,3 +305,19 @@ fn a_wrong_call_says_what_is_wrong_before_it_says_that_nobody_approves() {
         assert!(!message.contains("usize") && !message.contains("u32"), "{message}");
     }
 }
+
+#[test]
+fn no_rewrite_changes_what_belongs_to_git() {
+    let home = Home::new(&[(".git/hooks/a.py", "f(1)\n")]);
+    let args = r#"{"pattern": "f($A)", "rewrite": "g($A)", "path": ".git/hooks/a.py"}"#;
+    let found = home.json(&[
+        "--json",
+        "call",
+        "ast_grep",
+        r#"{"pattern": "f($A)", "path": ".git/hooks/a.py"}"#,
+    ]);
+    assert_eq!(found["data"]["total"], 1, "reading stays allowed");
+    let staged = home.json(&["--json", "--approve", "all", "call", "ast_edit", args]);
+    assert_eq!(staged["error"]["code"], "protected_path", "{staged}");
+    assert_eq!(home.file(".git/hooks/a.py"), "f(1)\n");
+}

@@ -62,6 +62,17 @@ fn a_configuration_that_is_no_text_starts_no_run() {
 }
 
 #[test]
+fn a_glob_that_is_none_starts_no_run() {
+    let home = Home::new(&[(FILE, "exclude = [\"vendor\", \"[a\"]\n")]);
+    let (code, told) = said(&home, &["tools"]);
+    assert_eq!(code, Some(2), "{told}");
+    assert!(
+        told.contains("`exclude` in .agent-run.toml or in your own configuration: `[a` is no glob"),
+        "{told}"
+    );
+}
+
+#[test]
 fn a_served_run_is_refused_with_what_is_wrong() {
     let home = Home::new(&[(FILE, "surface = \"half\"\n")]);
     let mut peer = Peer::start(&home, &[]);

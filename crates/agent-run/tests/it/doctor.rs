@@ -69,6 +69,7 @@ fn the_same_is_said_in_words() {
         "terminal       none; nobody is asked",
         "trust          not trusted: nobody said",
         "surface        plan\n",
+        ".agent-run.toml: no file\n",
         "usable (agent-run ",
     ] {
         assert!(said.contains(words), "{words}\n{said}");

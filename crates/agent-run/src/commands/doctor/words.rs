@@ -90,7 +90,10 @@ fn layer_in_words(layer: &Layer) -> String {
         Some(keys) if keys.is_empty() => "sets nothing".to_owned(),
         Some(keys) => format!("sets {}", keys.join(", ")),
     };
-    let narrows = if layer.name == "checkout" { "; it may only narrow" } else { "" };
+    let narrows = match &layer.sets {
+        Some(_) if layer.name == "checkout" => "; it may only narrow",
+        _ => "",
+    };
     format!("{}{place}: {sets}{narrows}", layer.name)
 }
 
