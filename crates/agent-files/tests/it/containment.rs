@@ -59,6 +59,33 @@ fn no_tool_leaves_the_workspace() {
 }
 
 #[test]
+fn what_belongs_to_git_is_read_and_never_changed() {
+    let checkout =
+        Checkout::new([(".git/hooks/x", "s\n"), (".git/config", "s\n"), ("in.txt", "s\n")]);
+    symlink(".git/hooks", checkout.path("hooks")).unwrap();
+    for path in [".git/config", ".git/hooks/x", ".git/new", "hooks/x", "a/../.git/config"] {
+        for (tool, args) in calls(path) {
+            if tool == "read" || tool == "search" {
+                continue;
+            }
+            let code = checkout.refused(tool, args.clone());
+            // What is not there cannot be changed, wherever it is not.
+            let is_refused =
+                code == "protected_path" || (path == ".git/new" && code == "not_found");
+            assert!(is_refused, "{tool} {args}: {code}");
+        }
+    }
+    let mode = "diff --git a/.git/hooks/x b/.git/hooks/x\nold mode 100644\nnew mode 100755\n";
+    assert_eq!(checkout.refused("apply_patch", json!({ "patch": mode })), "protected_path");
+    for file in [".git/hooks/x", ".git/config", "in.txt"] {
+        assert_eq!(checkout.bytes(file).unwrap(), b"s\n", "{file}");
+    }
+    assert_eq!(checkout.bytes(".git/new"), None);
+    let read = checkout.call("read", json!({"path": ".git/config"})).unwrap();
+    assert_eq!(read.joined_text(), "1\ts");
+}
+
+#[test]
 fn a_path_with_a_nul_byte_is_refused() {
     let checkout = Checkout::new([("in.txt", "s\n")]);
     for (tool, args) in calls("in\0.txt") {
