@@ -94,7 +94,7 @@ impl Structure {
     ) -> Result<Scope, ToolError> {
         let starts = match path {
             Some(path) => vec![self.workspace.resolve(path).map_err(of_workspace)?],
-            None => self.roots(),
+            None => self.workspace.root_paths(),
         };
         let options = self
             .exclude
@@ -141,17 +141,6 @@ impl Structure {
         });
         let files = files.map(|(file, _)| file).collect();
         Ok(Scope { grammar, files, skipped, languages: counts })
-    }
-
-    /// The whole workspace: each of its roots.
-    fn roots(&self) -> Vec<WorkspacePath> {
-        let roots = self.workspace.roots().iter();
-        roots
-            .map(|root| {
-                let folder = self.workspace.contain(root.path());
-                folder.unwrap_or_else(WorkspacePath::working_directory)
-            })
-            .collect()
     }
 
     /// Whether a file's language is told by its whole name, so that its ending says nothing of others.

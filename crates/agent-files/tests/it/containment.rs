@@ -138,3 +138,17 @@ fn what_the_host_excludes_is_searched_only_where_it_is_named() {
     let named = files.search(&SearchArgs::pattern("one").within("gen/b.txt"), &Stop::new());
     assert_eq!(named.unwrap().matches[0].file, "gen/b.txt");
 }
+
+#[test]
+fn a_search_without_a_path_is_of_every_root() {
+    let folders = [(); 3].map(|()| tempfile::tempdir().unwrap());
+    std::fs::write(folders[0].path().join("a.txt"), "one\n").unwrap();
+    std::fs::write(folders[1].path().join("b.txt"), "one\n").unwrap();
+    let roots = agent_workspace::Workspace::builder().named_root("a", folders[0].path());
+    let workspace = roots.named_root("b", folders[1].path()).open().unwrap();
+    let edits = agent_edits::Edits::open(&workspace, folders[2].path().join("journals")).unwrap();
+    let files = agent_files::Files::new(workspace, edits);
+    let found = files.search(&SearchArgs::pattern("one"), &Stop::new()).unwrap();
+    let found: Vec<_> = found.matches.iter().map(|found| found.file.as_str()).collect();
+    assert_eq!(found, ["a:a.txt", "b:b.txt"]);
+}
