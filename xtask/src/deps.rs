@@ -18,6 +18,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("agent-files", &["agent-tool-core", "agent-workspace", "agent-edits"]),
     ("agent-astgrep", &["agent-tool-core", "agent-workspace", "agent-edits", "agent-grammars"]),
     (
+        "agent-lsp",
+        &["agent-tool-core", "agent-workspace", "agent-edits", "agent-process", "agent-grammars"],
+    ),
+    (
         "agent-builtins",
         &[
             "agent-tool-core",
@@ -57,6 +61,7 @@ const OUTSIDE: &[(&str, &[&str])] = &[
 const ABSENT: &[(&str, &[&str])] = &[
     ("agent-tool-core", &["tokio", "tree-sitter"]),
     ("agent-tiers", &["tree-sitter", "lsp-types", "async-lsp", "hyper", "ignore"]),
+    ("agent-lsp", &["tree-sitter", "hyper"]),
     ("agent-builtins", &["agent-files", "agent-astgrep", "agent-edits", "tree-sitter", "ignore"]),
 ];
 

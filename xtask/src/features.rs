@@ -6,17 +6,23 @@ use serde_json::Value;
 use crate::{deps::metadata, sh};
 
 /// Packages whose features are taken one by one.
-const CHECKED: [&str; 4] = ["agent-grammars", "agent-astgrep", "agent-builtins", "agent-run"];
+const CHECKED: [&str; 5] =
+    ["agent-grammars", "agent-astgrep", "agent-lsp", "agent-builtins", "agent-run"];
 
 /// Features that stand outside of "all": what they pull in downloads sources when it is built, unless
 /// `TSLP_OFFLINE` is set, as `.cargo/config.toml` does here. They have a step of their own.
 const APART: [&str; 2] = ["language-pack", "language-pack-download"];
 
-/// What "all features" means in tests and checks, as cargo's argument.
+/// What "all features" means for the program, as cargo's argument.
 pub fn everything() -> String {
     "agent-grammars/all-langs,agent-astgrep/all-langs,agent-builtins/full,agent-builtins/all-langs,\
      agent-run/all-langs"
         .to_owned()
+}
+
+/// What it means over the whole workspace: crates that the program does not take come with theirs.
+pub fn of_workspace() -> String {
+    format!("{},agent-lsp/all-langs", everything())
 }
 
 pub fn features() -> Result<()> {

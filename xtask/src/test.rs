@@ -11,11 +11,12 @@ use crate::{
 const LIVE: (&str, &str) = ("AGENT_TESTS_LIVE", "1");
 
 pub fn test() -> Result<()> {
-    let all = features::everything();
+    let program = features::everything();
+    let all = features::of_workspace();
     timed("setup", setup::setup)?;
     timed("build", || {
         // Tests across programs start the real binary, so it is built before they run.
-        sh::run(&mut sh::cargo(["build", "--package", "agent-run", "--features", &all]))?;
+        sh::run(&mut sh::cargo(["build", "--package", "agent-run", "--features", &program]))?;
         sh::run(&mut sh::cargo(["test", "--workspace", "--no-run", "--features", &all]))
     })?;
     timed("test", || {

@@ -1,0 +1,372 @@
+//! Which diagnostics a write made.
+//!
+//! For each file and server the ledger keeps the last *settled* snapshot, as a multiset of severity, code and message with the
+//! positions in it masked. What a later snapshot has more of is new, what it has less of is fixed; what only moved is
+//! neither. Everything that is no settled snapshot (a timeout, a publish for an older version, the empty list after a close)
+//! is no news and replaces nothing: so nothing is forgotten because a server was slow, and nothing is told twice.
+//!
+//! One ledger belongs to one run. A server that was restarted keeps its entries: what it finds again is known.
+
+mod diff;
+mod fresh;
+mod key;
+mod report;
+
+use std::collections::BTreeMap;
+
+use crate::diagnostic::{Diagnostic, Severity, State};
+
+use diff::{Counted, diff, without_shadows};
+use fresh::FreshLines;
+
+pub use report::{
+    FILE_LIMIT, FLOOD, FLOOD_SHOWN, OTHER_FILE_LIMIT, OTHER_FILES_LIMIT, Report, WriteDiagnostics,
+};
+
+/// The diagnostics that a run knows of.
+#[derive(Debug, Clone, Default)]
+pub struct Ledger {
+    known: BTreeMap<String, BTreeMap<String, Counted>>,
+    pending: BTreeMap<(String, String), Waiting>,
+    tickets: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Waiting {
+    number: u64,
+    fresh: FreshLines,
+    /// Whether the file was made by the write that is waited for.
+    origin: Baseline,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Baseline {
+    /// There was a file, and nothing is known of it unless the ledger says so.
+    Unknown,
+    /// There was no file, so there was no diagnostic.
+    Empty,
+}
+
+/// A file that was written, with its texts for telling which lines are new. Files are named as shown, links followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Written {
+    /// The file as shown.
+    pub file: String,
+    /// The text before; `None` when there was no file.
+    pub before: Option<String>,
+    /// The text after; `None` when the file is gone.
+    pub after: Option<String>,
+}
+
+/// What a server said of a file after a write, or that it said nothing that counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Observed {
+    /// The file as shown.
+    pub file: String,
+    /// The server.
+    pub server: String,
+    /// What it said.
+    pub snapshot: Snapshot,
+}
+
+/// A list of diagnostics that is final, or the reason why there is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Snapshot {
+    /// Everything that the server finds in the text that was written.
+    Settled(Vec<Diagnostic>),
+    /// There is no such list, and what is waited for.
+    Unsettled(Unsettled),
+}
+
+/// Why a snapshot is not settled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unsettled {
+    /// The time ran out while this was going on, such as `cargo check`.
+    TimedOut {
+        /// What goes on, in words.
+        waiting_for: String,
+    },
+    /// More is to come: a first publish of syntax errors alone, or the empty one at the start of a compiler's run.
+    Partial,
+    /// It belongs to a version before the last sync.
+    Outdated,
+    /// It is the empty list after the document was closed.
+    Closed,
+    /// The server ended.
+    Crashed,
+}
+
+/// A promise that a late snapshot of one file can be told, unless the file is written again before.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Ticket {
+    file: String,
+    server: String,
+    number: u64,
+}
+
+/// A file whose diagnostics are still to come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Pending {
+    /// For [`Ledger::late`].
+    pub ticket: Ticket,
+    /// Why they are not there.
+    pub why: Unsettled,
+}
+
+/// A diagnostic that a write made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct New {
+    /// The diagnostic.
+    pub diagnostic: Diagnostic,
+    /// Whether it is known not to have been there before.
+    pub since: Since,
+}
+
+/// How sure it is that a diagnostic is new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Since {
+    /// It was not there before the write.
+    ThisEdit,
+    /// There was no snapshot before the write: it may be older.
+    PerhapsBefore,
+}
+
+impl Written {
+    /// A file with its texts before and after.
+    #[must_use]
+    pub fn new(file: impl Into<String>, before: Option<&str>, after: Option<&str>) -> Self {
+        Self {
+            file: file.into(),
+            before: before.map(str::to_owned),
+            after: after.map(str::to_owned),
+        }
+    }
+}
+
+impl Observed {
+    /// What a server said of a file.
+    #[must_use]
+    pub fn new(file: impl Into<String>, server: impl Into<String>, snapshot: Snapshot) -> Self {
+        Self { file: file.into(), server: server.into(), snapshot }
+    }
+}
+
+impl Ticket {
+    /// The file as shown.
+    #[must_use]
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The server.
+    #[must_use]
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+}
+
+impl Ledger {
+    /// A ledger that knows nothing, for a run that begins. A sub-agent is a run of its own.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether a snapshot should be taken before a file is written: nothing is known of it from this server.
+    #[must_use]
+    pub fn needs_baseline(&self, file: &str, server: &str) -> bool {
+        self.known(file, server).is_none()
+    }
+
+    /// Takes a settled snapshot from before a write. One that is waited for is left to [`Ledger::late`], which tells it.
+    pub fn baseline(&mut self, file: &str, server: &str, settled: Vec<Diagnostic>) {
+        if !self.pending.contains_key(&pair(file, server)) {
+            self.remember(file, server, settled);
+        }
+    }
+
+    /// Takes what was told without regard to the ledger, by a call that asked for all of a file's diagnostics.
+    pub fn told(&mut self, file: &str, server: &str, settled: Vec<Diagnostic>) {
+        self.pending.remove(&pair(file, server));
+        self.remember(file, server, settled);
+    }
+
+    /// A file is gone, and with it what was known.
+    pub fn deleted(&mut self, file: &str) {
+        self.known.remove(file);
+        self.pending.retain(|(pending, _), _| pending != file);
+    }
+
+    /// A file has another name; what was known of it goes along.
+    pub fn renamed(&mut self, from: &str, to: &str) {
+        if from == to {
+            return;
+        }
+        self.deleted(to);
+        if let Some(mut servers) = self.known.remove(from) {
+            servers.values_mut().for_each(|counted| counted.renamed(to));
+            self.known.insert(to.to_owned(), servers);
+        }
+        self.pending.retain(|(pending, _), _| pending != from);
+    }
+
+    /// Takes everything that was observed after one write, or one batch of writes, and tells what is new: errors and warnings of
+    /// the files that were written, and errors of others.
+    pub fn settle(&mut self, written: &[Written], observed: Vec<Observed>) -> Report {
+        let mut report = Report::new(written.iter().map(|written| written.file.as_str()));
+        for gone in written.iter().filter(|written| written.after.is_none()) {
+            self.deleted(&gone.file);
+        }
+        let there = written.iter().filter(|written| written.after.is_some());
+        let seen = |written: &Written| {
+            let settled = |one: &Observed| matches!(one.snapshot, Snapshot::Settled(_));
+            observed.iter().any(|one| one.file == written.file && settled(one))
+        };
+        report.unseen =
+            there.filter(|written| !seen(written)).map(|written| written.file.clone()).collect();
+        let fresh: Vec<FreshLines> = written.iter().map(FreshLines::of).collect();
+        for Observed { file, server, snapshot } in observed {
+            let index = written.iter().position(|written| written.file == file);
+            if index.is_some_and(|index| written[index].after.is_none()) {
+                continue;
+            }
+            let mine = index.map(|index| Waiting {
+                number: 0,
+                fresh: fresh[index].clone(),
+                origin: match written[index].before {
+                    Some(_) => Baseline::Unknown,
+                    None => Baseline::Empty,
+                },
+            });
+            match snapshot {
+                Snapshot::Settled(now) => {
+                    let earlier = self.pending.remove(&pair(&file, &server));
+                    let waiting = merged(mine, earlier);
+                    self.tell(&mut report, &file, &server, now, waiting.as_ref());
+                }
+                Snapshot::Unsettled(why) => {
+                    if let Some(mine) = mine {
+                        report.pending.push(self.wait(file, server, mine, why));
+                    }
+                }
+            }
+        }
+        self.count_remaining(&mut report);
+        report
+    }
+
+    /// Takes a snapshot that settled after its report was given, for the next result of the run. `None` when the file was
+    /// written, settled or deleted again since: then it is no news.
+    pub fn late(&mut self, ticket: &Ticket, settled: Vec<Diagnostic>) -> Option<Report> {
+        let Ticket { file, server, number } = ticket;
+        let key = pair(file, server);
+        if self.pending.get(&key).is_none_or(|waiting| waiting.number != *number) {
+            return None;
+        }
+        let waiting = self.pending.remove(&key);
+        let mut report = Report::new([file.as_str()]);
+        self.tell(&mut report, file, server, settled, waiting.as_ref());
+        self.count_remaining(&mut report);
+        Some(report)
+    }
+
+    /// Compares a snapshot with what is known, puts the difference into the report, and the snapshot in its place.
+    fn tell(
+        &mut self,
+        report: &mut Report,
+        file: &str,
+        server: &str,
+        now: Vec<Diagnostic>,
+        waiting: Option<&Waiting>,
+    ) {
+        let now = counted(now);
+        let empty = Counted::default();
+        let known = match waiting {
+            Some(Waiting { origin: Baseline::Empty, .. }) => {
+                Some(self.known(file, server).unwrap_or(&empty))
+            }
+            _ => self.known(file, server),
+        };
+        let (mut new, fixed) = match known {
+            Some(known) => {
+                let fresh = waiting.map(|waiting| &waiting.fresh);
+                let (new, fixed) = diff(known, &now, fresh);
+                let new =
+                    new.into_iter().map(|diagnostic| New { diagnostic, since: Since::ThisEdit });
+                (new.collect::<Vec<_>>(), fixed)
+            }
+            None => {
+                let errors = now.iter().filter(|found| found.severity == Severity::Error).cloned();
+                let new = errors.map(|diagnostic| New { diagnostic, since: Since::PerhapsBefore });
+                (new.collect(), Vec::new())
+            }
+        };
+        if waiting.is_none() {
+            new.retain(|new| new.diagnostic.severity == Severity::Error);
+        }
+        report.add(file, new, fixed);
+        self.put(file, server, now);
+    }
+
+    fn wait(&mut self, file: String, server: String, waiting: Waiting, why: Unsettled) -> Pending {
+        self.tickets += 1;
+        let number = self.tickets;
+        let key = (file.clone(), server.clone());
+        let waiting = merged(Some(Waiting { number, ..waiting }), self.pending.remove(&key));
+        if let Some(waiting) = waiting {
+            self.pending.insert(key, waiting);
+        }
+        Pending { ticket: Ticket { file, server, number }, why }
+    }
+
+    fn count_remaining(&self, report: &mut Report) {
+        let all = report.written().filter_map(|file| self.known.get(file));
+        let all: Vec<Diagnostic> =
+            all.flat_map(BTreeMap::values).flat_map(|counted| counted.iter().cloned()).collect();
+        let confirmed = report.pending.is_empty() && report.unseen.is_empty();
+        report.state = match (all.is_empty(), confirmed) {
+            (false, _) => State::Dirty,
+            (true, false) => State::Unknown,
+            (true, true) => State::Clean,
+        };
+        report.remaining = all;
+        report.finish();
+    }
+
+    fn known(&self, file: &str, server: &str) -> Option<&Counted> {
+        self.known.get(file)?.get(server)
+    }
+
+    fn remember(&mut self, file: &str, server: &str, settled: Vec<Diagnostic>) {
+        self.put(file, server, counted(settled));
+    }
+
+    fn put(&mut self, file: &str, server: &str, counted: Counted) {
+        self.known.entry(file.to_owned()).or_default().insert(server.to_owned(), counted);
+    }
+}
+
+/// What counts of a snapshot.
+fn counted(settled: Vec<Diagnostic>) -> Counted {
+    Counted::of(without_shadows(settled))
+}
+
+/// A file that was made and then written again while its first diagnostics were waited for was made all the same.
+fn merged(now: Option<Waiting>, earlier: Option<Waiting>) -> Option<Waiting> {
+    match (now, earlier) {
+        (Some(now), Some(Waiting { origin: Baseline::Empty, .. })) => {
+            Some(Waiting { origin: Baseline::Empty, ..now })
+        }
+        (Some(now), _) => Some(now),
+        (None, earlier) => earlier,
+    }
+}
+
+fn pair(file: &str, server: &str) -> (String, String) {
+    (file.to_owned(), server.to_owned())
+}

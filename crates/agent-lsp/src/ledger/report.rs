@@ -1,0 +1,324 @@
+//! What a write did to the diagnostics: as lines for the model, and as data.
+
+use std::fmt::Write as _;
+
+use agent_tool_core::clip;
+use serde::Serialize;
+
+use super::{New, Pending, Since, Unsettled};
+use crate::diagnostic::{self, Diagnostic, Severity, State};
+
+/// At most so many lines for one written file.
+pub const FILE_LIMIT: usize = 10;
+/// More new errors than this in one file of one write are one line, with the first [`FLOOD_SHOWN`].
+pub const FLOOD: usize = 40;
+/// See [`FLOOD`].
+pub const FLOOD_SHOWN: usize = 3;
+/// At most so many other files.
+pub const OTHER_FILES_LIMIT: usize = 5;
+/// At most so many lines for another file.
+pub const OTHER_FILE_LIMIT: usize = 3;
+
+/// A longer message is cut.
+const MESSAGE_LIMIT: usize = 400;
+/// At most so many diagnostics in one list of the data.
+const DATA_LIMIT: usize = 50;
+
+/// The difference that a write made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// The new diagnostics, file by file: written files first in the order of the write, then others.
+    pub new: Vec<FileNews>,
+    /// What was there before and is not any more.
+    pub fixed: Vec<Diagnostic>,
+    /// What is still to come.
+    pub pending: Vec<Pending>,
+    /// Written files of which no server gave a settled snapshot.
+    pub unseen: Vec<String>,
+    /// What is known of the written files.
+    pub state: State,
+    /// All that the written files have now, as far as it is known.
+    pub remaining: Vec<Diagnostic>,
+}
+
+/// The news of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FileNews {
+    /// The file as shown.
+    pub file: String,
+    /// Whether the write was to it.
+    pub origin: Origin,
+    /// Errors first, then by place.
+    pub new: Vec<New>,
+}
+
+/// Whether a file was written or only suffers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Origin {
+    /// It was written.
+    Written,
+    /// Another one was.
+    Other,
+}
+
+/// The data of a write's diagnostics: those of the `diagnostics` answer, and what changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct WriteDiagnostics {
+    /// What the written files have now, at most 50.
+    pub diagnostics: Vec<Diagnostic>,
+    /// What is known of the written files.
+    pub state: State,
+    /// What it rests on.
+    pub why: String,
+    /// What is new, at most 50.
+    pub new: Vec<Diagnostic>,
+    /// What is gone, at most 50.
+    pub fixed: Vec<Diagnostic>,
+    /// What is to come.
+    pub pending: Vec<PendingFile>,
+}
+
+/// A file whose diagnostics are to come, as data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PendingFile {
+    /// The file as shown.
+    pub file: String,
+    /// The server.
+    pub server: String,
+    /// Why they are not there.
+    pub why: String,
+}
+
+impl Report {
+    pub(super) fn new<'a>(written: impl IntoIterator<Item = &'a str>) -> Self {
+        let of = |file: &str| FileNews {
+            file: file.to_owned(),
+            origin: Origin::Written,
+            new: Vec::new(),
+        };
+        Self {
+            new: written.into_iter().map(of).collect(),
+            fixed: Vec::new(),
+            pending: Vec::new(),
+            unseen: Vec::new(),
+            state: State::Unknown,
+            remaining: Vec::new(),
+        }
+    }
+
+    pub(super) fn written(&self) -> impl Iterator<Item = &str> {
+        self.new.iter().filter(|news| news.origin == Origin::Written).map(|news| news.file.as_str())
+    }
+
+    pub(super) fn add(&mut self, file: &str, new: Vec<New>, fixed: Vec<Diagnostic>) {
+        self.fixed.extend(fixed);
+        match self.new.iter_mut().find(|news| news.file == file) {
+            Some(news) => news.new.extend(new),
+            None => self.new.push(FileNews { file: file.to_owned(), origin: Origin::Other, new }),
+        }
+    }
+
+    /// Puts everything in the order of printing. What two servers say alike at one line is said once.
+    pub(super) fn finish(&mut self) {
+        for news in &mut self.new {
+            news.new.sort_by_key(|new| {
+                (new.diagnostic.severity, new.diagnostic.line, new.diagnostic.column)
+            });
+            let mut kept: Vec<New> = Vec::with_capacity(news.new.len());
+            for new in news.new.drain(..) {
+                if !kept.iter().any(|other| says_the_same(&other.diagnostic, &new.diagnostic)) {
+                    kept.push(new);
+                }
+            }
+            news.new = kept;
+        }
+        self.new.retain(|news| !news.new.is_empty());
+        // Stable: written files keep the order of the write.
+        self.new.sort_by(|a, b| {
+            let name = |news: &FileNews| match news.origin {
+                Origin::Written => String::new(),
+                Origin::Other => news.file.clone(),
+            };
+            (a.origin, name(a)).cmp(&(b.origin, name(b)))
+        });
+        diagnostic::sort(&mut self.fixed);
+        diagnostic::sort(&mut self.remaining);
+        self.remaining.dedup_by(|a, b| a.file == b.file && says_the_same(a, b));
+    }
+
+    /// Whether there is nothing to tell but that nothing changed.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.new.is_empty() && self.fixed.is_empty() && self.pending.is_empty()
+    }
+
+    /// The lines for the model, without an end of line at the end.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        let of = |origin| self.new.iter().filter(move |news| news.origin == origin);
+        let written: Vec<&FileNews> = of(Origin::Written).collect();
+        let others: Vec<&FileNews> = of(Origin::Other).collect();
+        if !written.is_empty() {
+            line(&mut out, &format!("new diagnostics: {}", counts(all(&written))));
+            written.iter().for_each(|news| print_file(&mut out, news, FILE_LIMIT));
+        }
+        if !others.is_empty() {
+            line(&mut out, &format!("new in other files: {}", counts(all(&others))));
+            others
+                .iter()
+                .take(OTHER_FILES_LIMIT)
+                .for_each(|news| print_file(&mut out, news, OTHER_FILE_LIMIT));
+            if others.len() > OTHER_FILES_LIMIT {
+                line(&mut out, &format!("and {} more files", others.len() - OTHER_FILES_LIMIT));
+            }
+        }
+        if !self.fixed.is_empty() {
+            line(&mut out, &format!("fixed: {}", counts(self.fixed.iter())));
+        }
+        if written.is_empty() && self.pending.is_empty() {
+            let place = if others.is_empty() { "" } else { "in what was written: " };
+            line(&mut out, &format!("{place}{}", self.why()));
+        }
+        for pending in &self.pending {
+            let (file, server) = (pending.ticket.file(), pending.ticket.server());
+            line(
+                &mut out,
+                &format!("diagnostics pending for {file} ({server}: {})", pending.why.words()),
+            );
+        }
+        out.truncate(out.trim_end().len());
+        out
+    }
+
+    /// The data of the report.
+    #[must_use]
+    pub fn data(&self) -> WriteDiagnostics {
+        let new = self.new.iter().flat_map(|news| &news.new).map(|new| &new.diagnostic);
+        let first =
+            |list: &mut dyn Iterator<Item = &Diagnostic>| list.take(DATA_LIMIT).cloned().collect();
+        WriteDiagnostics {
+            diagnostics: first(&mut self.remaining.iter()),
+            state: self.state,
+            why: self.why(),
+            new: first(&mut { new }),
+            fixed: first(&mut self.fixed.iter()),
+            pending: self.pending.iter().map(PendingFile::of).collect(),
+        }
+    }
+
+    /// What the state rests on.
+    fn why(&self) -> String {
+        let pending: Vec<_> = self
+            .pending
+            .iter()
+            .map(|pending| format!("{}: {}", pending.ticket.server(), pending.why.words()))
+            .collect();
+        let new: usize = self
+            .new
+            .iter()
+            .filter(|news| news.origin == Origin::Written)
+            .map(|news| news.new.len())
+            .sum();
+        let old = self.remaining.len().saturating_sub(new);
+        match (self.state, pending.is_empty()) {
+            (_, false) => format!("not confirmed yet ({})", pending.join(", ")),
+            _ if !self.unseen.is_empty() => {
+                format!("not confirmed: no server looked at {}", self.unseen.join(", "))
+            }
+            (State::Clean, true) => "no errors or warnings, confirmed".to_owned(),
+            (_, true) if new == 0 => format!("no new diagnostics; {old} were there before"),
+            (_, true) => format!("{new} new, {old} were there before"),
+        }
+    }
+}
+
+impl PendingFile {
+    fn of(pending: &Pending) -> Self {
+        Self {
+            file: pending.ticket.file().to_owned(),
+            server: pending.ticket.server().to_owned(),
+            why: pending.why.words(),
+        }
+    }
+}
+
+impl Unsettled {
+    /// The reason in words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Self::TimedOut { waiting_for } => waiting_for.clone(),
+            Self::Partial => "more is to come".to_owned(),
+            Self::Outdated => "the answer was for an older text".to_owned(),
+            Self::Closed => "the file was closed".to_owned(),
+            Self::Crashed => "the server ended".to_owned(),
+        }
+    }
+}
+
+fn print_file(out: &mut String, news: &FileNews, limit: usize) {
+    let errors = news.new.iter().filter(|new| new.diagnostic.severity == Severity::Error).count();
+    let flood = errors > FLOOD;
+    let limit = if flood { FLOOD_SHOWN } else { limit };
+    if flood {
+        line(out, &format!("{}: {}; the first {FLOOD_SHOWN}:", news.file, counts(all(&[news]))));
+    } else {
+        line(out, &news.file);
+    }
+    for new in news.new.iter().take(limit) {
+        line(out, &format!("  {}", describe(new)));
+    }
+    if news.new.len() > limit && !flood {
+        line(out, &format!("  and {} more", news.new.len() - limit));
+    }
+}
+
+fn describe(new: &New) -> String {
+    let Diagnostic { line, column, severity, code, message, source, .. } = &new.diagnostic;
+    let code = code.as_deref().map(|code| format!("[{code}]")).unwrap_or_default();
+    let message =
+        clip(message.trim(), MESSAGE_LIMIT).text.replace("\r\n", "\n").replace('\n', "\n    ");
+    let source = source.as_deref().map(|source| format!(" ({source})")).unwrap_or_default();
+    let since = match new.since {
+        Since::ThisEdit => "",
+        Since::PerhapsBefore => " (may predate this edit)",
+    };
+    format!("{line}:{column} {}{code} {message}{source}{since}", severity.as_str())
+}
+
+fn all<'a>(files: &'a [&FileNews]) -> impl Iterator<Item = &'a Diagnostic> {
+    files.iter().flat_map(|news| &news.new).map(|new| &new.diagnostic)
+}
+
+/// `2 errors, 1 warning`
+fn counts<'a>(diagnostics: impl Iterator<Item = &'a Diagnostic>) -> String {
+    let (mut errors, mut warnings) = (0, 0);
+    for found in diagnostics {
+        if found.severity == Severity::Error { errors += 1 } else { warnings += 1 }
+    }
+    let of = |count: usize, word: &str| {
+        (count > 0).then(|| format!("{count} {word}{}", if count == 1 { "" } else { "s" }))
+    };
+    [of(errors, "error"), of(warnings, "warning")]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn says_the_same(one: &Diagnostic, other: &Diagnostic) -> bool {
+    one.line == other.line
+        && one.severity == other.severity
+        && one.code == other.code
+        && one.message == other.message
+}
+
+fn line(out: &mut String, text: &str) {
+    // Writing to a string does not fail.
+    let _ = writeln!(out, "{text}");
+}

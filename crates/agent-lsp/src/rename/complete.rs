@@ -1,0 +1,92 @@
+//! Whether a rename reaches every place that the server knows of.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use agent_tool_core::{ErrorKind, ToolError, clip};
+use agent_workspace::{Workspace, WorkspacePath};
+use async_lsp::lsp_types::Range;
+use serde_json::json;
+
+use crate::{
+    edits::{Changes, is_foreign},
+    location::Location,
+    position::{Document, PositionEncoding},
+};
+
+/// At most so many missing places are listed.
+pub const MISSING_LIMIT: usize = 10;
+
+const SHOWN_LINE: usize = 160;
+
+/// A place that the server says uses the symbol.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference {
+    /// The file, links followed.
+    pub path: WorkspacePath,
+    /// The place, in the server's positions.
+    pub range: Range,
+}
+
+/// Holds a rename against the references of the symbol, asked for before it: each in the project must be edited. Servers rename
+/// in open files alone, or before they have read the project, and say nothing of it.
+///
+/// # Errors
+/// `partial_rename`, which names what is missing.
+pub fn check_complete(
+    workspace: &Workspace,
+    changes: &Changes,
+    references: &[Reference],
+    encoding: PositionEncoding,
+) -> Result<(), ToolError> {
+    let mut texts: BTreeMap<&WorkspacePath, Document> = BTreeMap::new();
+    let mut missing = Vec::new();
+    let ours = references.iter().filter(|reference| !is_foreign(reference.path.rel()));
+    for Reference { path, range } in ours {
+        let edits: Vec<_> = changes.edits.iter().filter(|file| file.path == *path).collect();
+        let document = match edits.first() {
+            Some(file) => &file.document,
+            None => texts.entry(path).or_insert_with(|| {
+                let bytes = workspace.read(path).map(|content| content.bytes);
+                Document::decode(&bytes.unwrap_or_default())
+            }),
+        };
+        let place = document.nearest_range(*range, encoding);
+        let reached = edits
+            .iter()
+            .flat_map(|file| &file.edits)
+            .any(|edit| edit.range.start <= place.end && place.start <= edit.range.end);
+        if !reached {
+            let place = document.place(place.start);
+            missing.push(Location {
+                file: workspace.show(path),
+                line: place.line,
+                column: place.column,
+                text: clip(document.line(place.line).unwrap_or_default().trim(), SHOWN_LINE).text,
+            });
+        }
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    missing.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
+    missing.dedup();
+    Err(partial(missing, references.len()))
+}
+
+fn partial(mut missing: Vec<Location>, total: usize) -> ToolError {
+    let count = missing.len();
+    missing.truncate(MISSING_LIMIT);
+    let mut message = format!(
+        "the server would rename only a part: {count} of {total} references are not in its edit; nothing was written, so wait \
+         until it has read the project, or rename where the symbol is defined:"
+    );
+    for Location { file, line, column, text } in &missing {
+        // Writing to a string does not fail.
+        let _ = write!(message, "\n  {file}:{line}:{column}: {text}");
+    }
+    if count > missing.len() {
+        let _ = write!(message, "\n  and {} more", count - missing.len());
+    }
+    ToolError::new(ErrorKind::Conflict, "partial_rename", message)
+        .with_data(json!({"missing": missing, "total": count, "references": total}))
+}

@@ -1,0 +1,70 @@
+//! When answers are whole and diagnostics are final, which differs by server.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+/// When a server's answers about the whole project are whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Ready {
+    /// As soon as it is initialized.
+    AtOnce,
+    /// When no progress runs.
+    #[default]
+    Progress,
+    /// When `experimental/serverStatus` says that it is quiescent.
+    ServerStatus,
+    /// When `$/analyzerStatus` says that it does not analyze.
+    AnalyzerStatus,
+}
+
+/// How a server's diagnostics come after a write.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(tag = "class", rename_all = "snake_case", deny_unknown_fields)]
+#[non_exhaustive]
+pub enum Wait {
+    /// They are asked for, and the answer is final.
+    Pull {},
+    /// They are published with the version that they belong to.
+    PushVersioned {
+        /// How long nothing must come after the right version; 0 where there is one publish for a version.
+        settle_ms: u64,
+    },
+    /// They are published without a version.
+    PushUnversioned {
+        /// How long nothing must come.
+        settle_ms: u64,
+        /// How long to wait for the first.
+        budget_ms: u64,
+    },
+    /// A compiler runs after each save and reports by progress.
+    CompilerOnSave {
+        /// How the tokens of its progress begin.
+        progress: String,
+        /// How long to wait for its begin.
+        begin_ms: u64,
+        /// How long to wait after its last end.
+        settle_ms: u64,
+    },
+    /// They are published without a version, and a command of the inner tsserver gives them at once.
+    TsserverSync {
+        /// How long nothing must come where the command is not taken.
+        settle_ms: u64,
+    },
+}
+
+impl Wait {
+    /// How long nothing must come before a list is final.
+    #[must_use]
+    pub fn settle(&self) -> Duration {
+        Duration::from_millis(match self {
+            Self::Pull {} => 0,
+            Self::PushVersioned { settle_ms }
+            | Self::PushUnversioned { settle_ms, .. }
+            | Self::CompilerOnSave { settle_ms, .. }
+            | Self::TsserverSync { settle_ms } => *settle_ms,
+        })
+    }
+}
