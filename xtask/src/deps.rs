@@ -56,7 +56,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 const OUTSIDE: &[(&str, &[&str])] = &[
     ("agent-tool-core", &["serde", "serde_json"]),
     ("agent-process", &["rustix", "serde_json", "tokio"]),
-    ("agent-tiers", &["serde", "serde_json", "tokio", "tracing"]),
+    ("agent-tiers", &["serde", "serde_json", "strsim", "tokio", "tracing"]),
     ("xtask", &["anyhow", "serde_json"]),
 ];
 

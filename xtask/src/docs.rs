@@ -84,9 +84,12 @@ fn tools_page(tools: &Value) -> String {
     page
 }
 
-/// The codes stand in the sources as `ErrorKind::X, "code"`, in tools and in typed errors alike.
+/// What stands for the kind of an error that a tool passes on from a library.
+const KIND_OF_THE_TOOL: &str = "as the tool says";
+
+/// The codes stand in the sources as `ErrorKind::X, "code"`, and as what the `fn code` of a crate's own error type gives.
 fn errors_page() -> Result<String> {
-    let mut codes: BTreeMap<String, (String, Vec<String>)> = BTreeMap::new();
+    let mut codes: BTreeMap<String, (Option<String>, Vec<String>)> = BTreeMap::new();
     for path in sh::files(&sh::root().join("crates"))? {
         let shown = path.strip_prefix(sh::root()).unwrap_or(&path).to_string_lossy().into_owned();
         if !shown.contains("/src/") || !shown.ends_with(".rs") {
@@ -94,8 +97,12 @@ fn errors_page() -> Result<String> {
         }
         let crate_name = shown.split('/').nth(1).unwrap_or_default().to_owned();
         let source = fs::read_to_string(&path)?;
-        for (kind, code) in coded(&shipped(&source)) {
-            let entry = codes.entry(code).or_insert_with(|| (kind, Vec::new()));
+        let source = shipped(&source);
+        let typed = typed_codes(&source).into_iter().map(|code| (None, code));
+        let coded = coded(&source).into_iter().map(|(kind, code)| (Some(kind), code));
+        for (kind, code) in coded.chain(typed) {
+            let entry = codes.entry(code).or_default();
+            entry.0 = entry.0.take().or(kind);
             if !entry.1.contains(&crate_name) {
                 entry.1.push(crate_name.clone());
             }
@@ -106,7 +113,8 @@ fn errors_page() -> Result<String> {
          `code`, one for each cause; its message says what to do next.\n\n| code | kind | from |\n| --- | --- | --- |\n",
     );
     for (code, (kind, crates)) in codes {
-        let _ = writeln!(page, "| `{code}` | `{kind}` | {} |", crates.join(", "));
+        let kind = kind.map_or(KIND_OF_THE_TOOL.to_owned(), |kind| format!("`{kind}`"));
+        let _ = writeln!(page, "| `{code}` | {kind} | {} |", crates.join(", "));
     }
     Ok(page)
 }
@@ -126,13 +134,26 @@ fn coded(source: &str) -> Vec<(String, String)> {
         if let Some(code) = after
             .and_then(|after| after.strip_prefix('"'))
             .and_then(|after| after.split('"').next())
-            && !code.is_empty()
-            && code.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+            && is_code(code)
         {
             found.push((snake(&kind), code.to_owned()));
         }
     }
     found
+}
+
+/// The codes that the `fn code` of an error type gives, one for each arm of its match.
+fn typed_codes(source: &str) -> Vec<String> {
+    let bodies = source.split("fn code(").skip(1);
+    let bodies = bodies.map(|rest| rest.split("\n    }\n").next().unwrap_or_default());
+    let arms = bodies.flat_map(|body| body.split("=> \"").skip(1));
+    let codes = arms.filter_map(|arm| arm.split('"').next());
+    codes.filter(|code| is_code(code)).map(str::to_owned).collect()
+}
+
+fn is_code(text: &str) -> bool {
+    !text.is_empty()
+        && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
 fn snake(name: &str) -> String {
@@ -188,4 +209,54 @@ fn proofs(mut text: &str) -> Vec<&str> {
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_of_an_error_type_is_found_as_one_beside_its_kind_is() {
+        let source = r#"
+impl ErrorKind {
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Unparsable => "unparsable_pattern",
+            Self::Other => "no code",
+        }
+    }
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Unparsable => "not_a_code",
+        }
+    }
+}
+fn of(error: Error) -> ToolError {
+    ToolError::new(ErrorKind::InvalidArgs, "too_large", error.to_string())
+}
+"#;
+        assert_eq!(typed_codes(source), ["unparsable_pattern"]);
+        assert_eq!(coded(source), [("invalid_args".to_owned(), "too_large".to_owned())]);
+    }
+
+    #[test]
+    fn every_crate_with_an_error_type_has_its_codes_on_the_page() {
+        let page = errors_page().expect("the sources");
+        for (code, from) in [
+            ("unparsable_pattern", "agent-astgrep"),
+            ("unknown_variable", "agent-astgrep"),
+            ("variable_kind", "agent-astgrep"),
+            ("rewrite_syntax_error", "agent-astgrep"),
+            ("rewrite_precedence", "agent-astgrep"),
+            ("rewrite_empty_block", "agent-astgrep"),
+            ("invalid_pattern", "agent-astgrep"),
+            ("protected_path", "agent-edits"),
+            ("invalid_glob", "agent-workspace"),
+            ("incompatible_grammar", "agent-grammars"),
+            ("program_not_found", "agent-process"),
+        ] {
+            let row = page.lines().find(|line| line.starts_with(&format!("| `{code}` |")));
+            assert!(row.is_some_and(|row| row.contains(from)), "{code} of {from}: {row:?}");
+        }
+    }
 }

@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
 /// How often an install is tried, and how long it waits in between.
 const INSTALL_TRIES: u32 = 4;
@@ -29,6 +30,30 @@ pub fn command<'a>(program: &str, args: impl IntoIterator<Item = &'a str>) -> Co
 /// `cargo` as this program was started by it.
 pub fn cargo<'a>(args: impl IntoIterator<Item = &'a str>) -> Command {
     command(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()), args)
+}
+
+/// Builds `agent-run` and gives back where cargo put it: its configuration and its environment may name another folder
+/// than `target`.
+pub fn built<'a>(more: impl IntoIterator<Item = &'a str>) -> Result<PathBuf> {
+    let build = [
+        "build",
+        "--quiet",
+        "--package",
+        "agent-run",
+        "--message-format",
+        "json-render-diagnostics",
+    ];
+    let messages = output(&mut cargo(build.into_iter().chain(more)))?;
+    executable(&messages, "agent-run").context("cargo named no program `agent-run`")
+}
+
+/// The program of a target, from what cargo says while it builds.
+pub fn executable(messages: &str, target: &str) -> Option<PathBuf> {
+    messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter(|message| message["target"]["name"] == target)
+        .find_map(|message| message["executable"].as_str().map(PathBuf::from))
 }
 
 /// Runs a command with its output passed through.
@@ -94,4 +119,20 @@ pub fn timed(name: &str, step: impl FnOnce() -> Result<()>) -> Result<()> {
     step().with_context(|| format!("the step `{name}` failed"))?;
     eprintln!("== {name}: {:.1} minutes", begun.elapsed().as_secs_f64() / 60.0);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_where_cargo_says_that_it_built_it() {
+        let messages = r#"{"reason":"compiler-artifact","target":{"name":"agent_tiers"},"executable":null}
+not JSON
+{"reason":"compiler-artifact","target":{"name":"agent-run"},"executable":"/elsewhere/x/debug/agent-run"}
+{"reason":"build-finished","success":true}"#;
+        let found = executable(messages, "agent-run");
+        assert_eq!(found.as_deref(), Some(Path::new("/elsewhere/x/debug/agent-run")));
+        assert_eq!(executable(messages, "agent_tiers"), None);
+    }
 }

@@ -32,10 +32,10 @@ struct Search {
 pub fn tour() -> Result<()> {
     setup::setup()?;
     let all = features::everything();
-    sh::run(&mut sh::cargo(["build", "--quiet", "--package", "agent-run", "--features", &all]))?;
+    let program = sh::built(["--features", &all])?;
     let checkout = Checkout::copy(&sh::root().join("fixtures/projects/example"))?;
     let mut page = Page::default();
-    let mut host = Host::start(&sh::root().join("target/debug/agent-run"), &checkout.0)?;
+    let mut host = Host::start(&program, &checkout.0)?;
 
     page.chapter("The tools of a run, and of a run that plans");
     surfaces(&mut host, &mut page)?;

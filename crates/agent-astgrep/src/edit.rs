@@ -18,7 +18,7 @@ use similar::TextDiff;
 use crate::{
     Pattern, Rewrite, Rewritten, Structure,
     failures::{of_edits, of_pattern, of_rewrite},
-    grep::{DEFAULT_RESULTS, GrepArgs},
+    grep::{DEFAULT_RESULTS, GrepArgs, counted},
     ordered::in_order,
     scan::{Scratch, Unparsed},
     staging::{Accept, Staging, files},
@@ -72,6 +72,8 @@ enum Edited {
     Nothing,
     Skipped(SkipReason),
     Refused(ToolError),
+    /// So many matches are what the rewrite makes of them.
+    Same(usize),
     Changed(FileContent, Box<Rewritten>),
 }
 
@@ -117,6 +119,11 @@ impl Structure {
                 let shown = self.workspace.show(file);
                 error.message = format!("{shown}: {}; nothing was staged", error.message);
                 Edited::Refused(error)
+            }
+            Ok(Ok((content, rewritten)))
+                if content.bytes == rewritten.bytes && rewritten.replacements > 0 =>
+            {
+                Edited::Same(rewritten.replacements)
             }
             Ok(Ok((_, rewritten)))
                 if rewritten.replacements == 0 && rewritten.skipped.is_empty() =>
@@ -242,6 +249,8 @@ struct Staged {
     left: Vec<String>,
     skipped: Vec<(String, SkipReason)>,
     given_up: usize,
+    /// Matches that are already what the rewrite makes of them.
+    same: usize,
 }
 
 impl Staged {
@@ -253,6 +262,7 @@ impl Staged {
             left: Vec::new(),
             skipped: Vec::new(),
             given_up: 0,
+            same: 0,
         }
     }
 
@@ -265,6 +275,7 @@ impl Staged {
         let shown = structure.workspace.show(file);
         match edited {
             Edited::Nothing => {}
+            Edited::Same(count) => self.same += count,
             Edited::Skipped(reason) => self.skipped.push((shown, reason)),
             Edited::Refused(error) => return Err(error),
             Edited::Changed(content, rewritten) => {
@@ -294,6 +305,11 @@ impl Staged {
                 "\n{} inside matches would be lost",
                 counted(self.dropped_comments, "comment")
             );
+        }
+        if self.same > 0 {
+            let same = counted(self.same, "match");
+            let _ =
+                write!(remarks, "\n{same}, in files that stay as they are, read as the rewrite");
         }
         if !self.left.is_empty() {
             let _ = write!(
@@ -388,13 +404,5 @@ fn named(names: &[String]) -> String {
     match names.len().saturating_sub(NAMED) {
         0 => shown,
         more => format!("{shown}, … {more} more"),
-    }
-}
-
-fn counted(count: usize, unit: &str) -> String {
-    match (count, unit.ends_with("ch")) {
-        (1, _) => format!("1 {unit}"),
-        (_, true) => format!("{count} {unit}es"),
-        (_, false) => format!("{count} {unit}s"),
     }
 }

@@ -28,6 +28,8 @@ pub(crate) fn of_edits(error: agent_edits::Error) -> ToolError {
         Cause::ReadOnly => (ErrorKind::Denied, "read_only"),
         Cause::UnfinishedChange => (ErrorKind::Conflict, "unfinished_change"),
         Cause::ApplyFailed => (ErrorKind::Failed, "apply_failed"),
+        Cause::ProtectedPath => (ErrorKind::Denied, "protected_path"),
+        Cause::StateFolder => (ErrorKind::Unavailable, "state_folder"),
         Cause::OutcomeUnknown => (ErrorKind::Failed, "outcome_unknown"),
         _ => (ErrorKind::Failed, error.code()),
     };

@@ -79,6 +79,8 @@ pub struct GrepOutcome {
     pub hint: Option<GrepHint>,
     #[serde(skip)]
     reasons: BTreeMap<SkipReason, usize>,
+    #[serde(skip)]
+    languages: BTreeMap<String, usize>,
 }
 
 /// The likely cause of finding nothing.
@@ -144,7 +146,7 @@ impl Structure {
         );
         stop.check()?;
         let mut outcome = GrepOutcome::new(&pattern);
-        outcome.searched = looks.items.len();
+        outcome.languages = scope.languages;
         for skipped in &scope.skipped {
             outcome.skip(self.workspace.show(&skipped.path), skipped.reason);
         }
@@ -152,9 +154,10 @@ impl Structure {
         let mut parsed = Vec::new();
         for (file, look) in scope.files.iter().zip(looks.items) {
             match look {
-                Look::WithoutLiterals => {}
+                Look::WithoutLiterals => outcome.searched += 1,
                 Look::Skipped(reason) => outcome.skip(self.workspace.show(file), reason),
                 Look::Searched(found) => {
+                    outcome.searched += 1;
                     parsed.push(file);
                     outcome.syntax_errors += usize::from(found.has_error);
                     outcome.given_up += usize::from(found.budget_exceeded);
@@ -207,6 +210,7 @@ impl GrepOutcome {
             skipped_total: 0,
             hint: None,
             reasons: BTreeMap::new(),
+            languages: BTreeMap::new(),
         }
     }
 
@@ -231,14 +235,13 @@ impl GrepOutcome {
             };
             let _ = writeln!(text, "{}:{}:{}: {first}{more}", found.file, found.line, found.column);
         }
-        let _ = match (self.shown, self.total, self.more) {
-            (0, ..) => write!(text, "no match"),
-            (shown, _, true) => write!(
-                text,
-                "{shown} matches shown, more exist: narrow `path` or raise `max_results`"
-            ),
-            (1, ..) => write!(text, "1 match"),
-            (shown, ..) => write!(text, "{shown} matches"),
+        let matches = counted(self.shown, "match");
+        let _ = match (self.shown, self.more) {
+            (0, _) => write!(text, "no match"),
+            (_, true) => {
+                write!(text, "{matches} shown, more exist: narrow `path` or raise `max_results`")
+            }
+            (_, false) => write!(text, "{matches}"),
         };
         let _ = write!(text, "; {}", self.seen(pattern));
         text
@@ -246,23 +249,16 @@ impl GrepOutcome {
 
     /// What was done, and where nothing was found, why that may be.
     fn seen(&self, pattern: &str) -> String {
-        let mut seen = format!(
-            "{} as {}, {} {} files searched",
-            self.language,
-            self.context,
-            self.searched,
-            if self.total.is_none() { "first" } else { "" }
-        )
-        .replace("  ", " ");
-        if self.shown == 0 {
-            let _ = write!(seen, ", {} of them hold all words of the pattern", self.parsed);
+        let files = counted(self.searched, "file");
+        let first = if self.total.is_none() { "the first " } else { "" };
+        let mut seen = format!("{} as {}, {first}{files} searched", self.language, self.context);
+        if self.shown == 0 && self.searched > 0 {
+            let _ = write!(seen, ", {} of them with all words of the pattern", self.parsed);
         }
         if self.syntax_errors > 0 {
-            let _ = write!(
-                seen,
-                ", {} with syntax errors, near which nothing matches",
-                self.syntax_errors
-            );
+            let errors = self.syntax_errors;
+            let _ =
+                write!(seen, ", {errors} with syntax errors, around which matches may be missing");
         }
         if self.given_up > 0 {
             let _ = write!(
@@ -277,7 +273,7 @@ impl GrepOutcome {
                 reasons.map(|(reason, count)| format!("{count} {}", reason.words())).collect();
             let _ = write!(seen, ", {} skipped ({})", self.skipped_total, reasons.join(", "));
         }
-        if self.shown == 0 && self.searched > 0 {
+        if self.shown == 0 {
             let _ = write!(seen, ". {}", self.likely_cause(pattern));
         }
         seen
@@ -286,6 +282,14 @@ impl GrepOutcome {
     fn likely_cause(&self, pattern: &str) -> String {
         if let Some(GrepHint { file, line, message }) = &self.hint {
             return format!("Likely cause, at {file}:{line}: {message}.");
+        }
+        if self.searched == 0 {
+            return self.no_files();
+        }
+        if self.skipped_total > 0 && self.parsed == 0 {
+            return "No file that was read holds all the words of the pattern as it spells them; the \
+                    skipped ones may."
+                .to_owned();
         }
         if self.parsed == 0 {
             return "No file holds all the words of the pattern as it spells them; look at spelling \
@@ -302,5 +306,31 @@ impl GrepOutcome {
         }
         cause.push('.');
         cause
+    }
+
+    /// Why nothing was searched.
+    fn no_files(&self) -> String {
+        let others: Vec<_> =
+            self.languages.iter().map(|(id, count)| format!("{id} ({count})")).collect();
+        let there = if others.is_empty() {
+            "No file of a known language is there".to_owned()
+        } else {
+            format!("No {} file is there; there are files of {}", self.language, others.join(", "))
+        };
+        let skipped =
+            if self.skipped_total > 0 { ", and the skipped ones were not read" } else { "" };
+        format!(
+            "{there}{skipped}. Hidden and ignored files are left out unless `path` names one or its \
+             folder."
+        )
+    }
+}
+
+/// A number with its unit.
+pub(crate) fn counted(count: usize, unit: &str) -> String {
+    match (count, unit.ends_with("ch")) {
+        (1, _) => format!("1 {unit}"),
+        (_, true) => format!("{count} {unit}es"),
+        (_, false) => format!("{count} {unit}s"),
     }
 }

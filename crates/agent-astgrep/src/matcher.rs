@@ -8,6 +8,7 @@ mod equal;
 mod token;
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use agent_grammars::tree_sitter::{Node, Tree, TreeCursor};
 
@@ -25,6 +26,8 @@ pub(crate) struct Matcher<'p, 't> {
     cursor: TreeCursor<'t>,
     /// The children that are being matched, list above list.
     entries: Vec<Entry<'t>>,
+    /// What stands between the children that were looked at last.
+    own_text: Vec<Range<usize>>,
     bindings: Vec<Option<Binding<'t>>>,
     /// What was bound, in order, to be undone.
     trail: Vec<usize>,
@@ -101,6 +104,7 @@ impl<'p, 't> Matcher<'p, 't> {
             source,
             cursor: tree.walk(),
             entries: Vec::new(),
+            own_text: Vec::new(),
             bindings: vec![None; pattern.variables.len()],
             trail: Vec::new(),
             failed: HashSet::new(),
@@ -282,11 +286,11 @@ impl<'p, 't> Matcher<'p, 't> {
                     }
                     at += 1;
                 }
-                Item::Node { kinds, children, may_be_absent } => {
+                Item::Node { kinds, children, own, may_be_absent } => {
                     match candidate.filter(|node| kinds.contains(&node.kind_id())) {
                         Some(node) => {
                             let then = Then::List { elements: rest, at: at + 1, list, then };
-                            return self.node(children, node, &then);
+                            return self.node(children, own, node, &then);
                         }
                         None if *may_be_absent => {
                             if !self.bind_empty(children, at, list) {
@@ -321,9 +325,19 @@ impl<'p, 't> Matcher<'p, 't> {
         }
     }
 
-    fn node(&mut self, children: &'p [Element], node: Node<'t>, then: &Then<'p, '_>) -> bool {
+    fn node(
+        &mut self,
+        children: &'p [Element],
+        own: &[Box<[u8]>],
+        node: Node<'t>,
+        then: &Then<'p, '_>,
+    ) -> bool {
         let below = self.entries.len();
         let list = self.children(node);
+        if !self.has_own_text(own) {
+            self.entries.truncate(below);
+            return false;
+        }
         let mut first = below;
         // Only the node of the pattern itself lies above nothing but its own entry.
         if below == 1 && self.pattern.skips_leading {

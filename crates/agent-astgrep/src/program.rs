@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use agent_grammars::tree_sitter::Node;
 
 use crate::metavar::VariableKind;
+use crate::own_text;
 use crate::symbols::{BLANK, COMMA, LIST, OPAQUE, PROSE, SEMICOLON, STRICT, Symbols, TRANSPARENT};
 
 /// One place in a list of siblings.
@@ -24,8 +25,8 @@ pub(crate) enum Item {
     Many { variable: Option<usize> },
     /// A node with just this text.
     Leaf(Leaf),
-    /// A node of one of these kinds with these children.
-    Node { kinds: Vec<u16>, children: Vec<Element>, may_be_absent: bool },
+    /// A node of one of these kinds with these children, and with this text between them.
+    Node { kinds: Vec<u16>, children: Vec<Element>, own: Vec<Box<[u8]>>, may_be_absent: bool },
 }
 
 /// A token.
@@ -104,7 +105,9 @@ impl Compiler<'_> {
             .children(&mut cursor)
             .filter(|&child| !self.symbols.is_trivia(child, self.source))
             .collect();
+        let own = own_text::pieces(node, &mut cursor, self.source, self.symbols);
         if self.symbols.has(node, TRANSPARENT)
+            && own.is_empty()
             && let [only] = children[..]
         {
             return self.item(only);
@@ -118,6 +121,7 @@ impl Compiler<'_> {
         Item::Node {
             kinds: self.kinds(node),
             children: elements,
+            own: own.into_iter().map(|piece| self.source[piece].into()).collect(),
             may_be_absent: only_ellipses && self.symbols.has(node, LIST),
         }
     }

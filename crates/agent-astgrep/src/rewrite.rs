@@ -18,6 +18,10 @@ use layout::Layout;
 use render::{Rendered, Renderer, Wrap};
 use template::Template;
 
+/// How deep matches inside of one another are replaced. Those further in stay as they are, and are
+/// listed: a file may nest deeper than any stack.
+pub const MAX_NESTED: usize = 500;
+
 /// How often a file is rendered at most: as it is, then with parentheses, the outer ones first. Each
 /// rendering settles one level of nesting.
 const MAX_RENDERINGS: usize = 16;
@@ -78,6 +82,8 @@ pub enum SkipReason {
     Overlaps,
     /// It holds bytes beyond ASCII in a file that is not UTF-8.
     NotUtf8,
+    /// It is inside of [`MAX_NESTED`] other matches.
+    NestedTooDeep,
 }
 
 impl SkipReason {
@@ -87,6 +93,7 @@ impl SkipReason {
         match self {
             Self::HoldsSyntaxError => "it holds a syntax error",
             Self::Overlaps => "it overlaps another match and is in none of its captures",
+            Self::NestedTooDeep => "it is nested too deep in other matches",
             Self::NotUtf8 => "it holds bytes beyond ASCII in a file that is not UTF-8",
         }
     }
@@ -144,7 +151,11 @@ impl Rewrite {
         let left = (0..matches.len()).filter(|index| !rendered.applied.contains(index));
         rewritten.skipped.extend(left.map(|index| Skipped {
             range: matches[index].range.clone(),
-            reason: SkipReason::Overlaps,
+            reason: if rendered.too_deep.contains(&index) {
+                SkipReason::NestedTooDeep
+            } else {
+                SkipReason::Overlaps
+            },
         }));
         rewritten.skipped.sort_by_key(|skipped| skipped.range.start);
         rewritten.bytes = rendered.out.into_bytes();

@@ -38,6 +38,8 @@ pub(crate) struct Scope {
     pub grammar: Arc<Grammar>,
     pub files: Vec<WorkspacePath>,
     pub skipped: Vec<Skipped>,
+    /// How many files there are of each language, whichever is searched.
+    pub languages: BTreeMap<String, usize>,
 }
 
 impl Structure {
@@ -90,27 +92,37 @@ impl Structure {
         language: Option<&str>,
         stop: &Stop,
     ) -> Result<Scope, ToolError> {
-        let start = self.workspace.resolve(path.unwrap_or(".")).map_err(of_workspace)?;
+        let starts = match path {
+            Some(path) => vec![self.workspace.resolve(path).map_err(of_workspace)?],
+            None => self.workspace.root_paths(),
+        };
         let options = self
             .exclude
             .iter()
             .fold(WalkOptions::new(), |options, glob| options.glob(format!("!{glob}")))
             .stop(stop.shared());
-        let walk = self.workspace.walk(&start, &options).map_err(of_workspace)?;
-        let named = walk.files.len() == 1 && walk.files[0] == start;
-        if named {
+        let (mut files, mut skipped) = (Vec::new(), Vec::new());
+        for start in &starts {
+            let walk = self.workspace.walk(start, &options).map_err(of_workspace)?;
+            files.extend(walk.files);
+            skipped.extend(walk.skipped);
+        }
+        if let ([start], [only]) = (starts.as_slice(), files.as_slice())
+            && start == only
+        {
             let grammar = match language {
                 Some(id) => Arc::clone(self.grammars.by_id(id).map_err(of_grammar)?),
-                None => self.grammar_of(&start).ok_or_else(|| self.no_language(&start))?,
+                None => self.grammar_of(start).ok_or_else(|| self.no_language(start))?,
             };
-            return Ok(Scope { grammar, files: walk.files, skipped: walk.skipped });
+            return Ok(Scope { grammar, files, skipped, languages: BTreeMap::new() });
         }
         let mut by_ending = BTreeMap::new();
-        let languages: Vec<Option<Arc<Grammar>>> = walk
-            .files
+        let languages: Vec<Option<Arc<Grammar>>> = files
             .iter()
             .map(|file| {
-                let Some(ending) = file.extension() else { return self.grammar_of(file) };
+                let Some(ending) = file.extension().filter(|_| !self.has_a_name(file)) else {
+                    return self.grammar_of(file);
+                };
                 let known = by_ending.entry(ending.to_owned());
                 known.or_insert_with(|| self.grammar_of(file)).clone()
             })
@@ -119,12 +131,24 @@ impl Structure {
             Some(id) => Arc::clone(self.grammars.by_id(id).map_err(of_grammar)?),
             None => self.only(&languages)?,
         };
-        let files = walk.files.into_iter().zip(languages);
+        let mut counts = BTreeMap::new();
+        for language in languages.iter().flatten() {
+            *counts.entry(language.id().to_owned()).or_default() += 1;
+        }
+        let files = files.into_iter().zip(languages);
         let files = files.filter(|(_, language)| {
             language.as_ref().is_some_and(|language| language.id() == grammar.id())
         });
         let files = files.map(|(file, _)| file).collect();
-        Ok(Scope { grammar, files, skipped: walk.skipped })
+        Ok(Scope { grammar, files, skipped, languages: counts })
+    }
+
+    /// Whether a file's language is told by its whole name, so that its ending says nothing of others.
+    fn has_a_name(&self, file: &WorkspacePath) -> bool {
+        let name = file.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| {
+            self.grammars.iter().any(|grammar| grammar.profile().file_names.contains(&name))
+        })
     }
 
     fn grammar_of(&self, file: &WorkspacePath) -> Option<Arc<Grammar>> {

@@ -20,6 +20,8 @@ pub(crate) const CLOSER: Traits = 1 << 10;
 /// An anonymous token of layout alone, such as the line break that ends a statement in Go.
 pub(crate) const BLANK: Traits = 1 << 11;
 pub(crate) const LEADING: Traits = 1 << 12;
+/// An anonymous token that is an expression by itself.
+pub(crate) const VALUE: Traits = 1 << 13;
 
 /// The traits of each kind, by its id.
 #[derive(Debug)]
@@ -50,7 +52,8 @@ impl Symbols {
                 };
                 named.iter().map(has).sum()
             } else {
-                anonymous_traits(kind)
+                let value = if profile.values.contains(&kind) { VALUE } else { 0 };
+                anonymous_traits(kind) | value
             }
         };
         let count = u16::try_from(language.node_kind_count()).unwrap_or(u16::MAX);

@@ -18,7 +18,8 @@ pub struct Edits {
 #[derive(Debug)]
 struct Inner {
     workspace: Workspace,
-    store: Store,
+    /// The state folder, or why there is none.
+    store: Result<Store, String>,
     ops: Ops,
     recovered: Vec<Recovery>,
 }
@@ -69,6 +70,14 @@ impl Edits {
         Self::open_with_ops(workspace, state_folder.as_ref(), Ops::with_hook(hook))
     }
 
+    /// As [`Edits::open`] where no state folder can be had: plans can be made, and each [`Edits::apply`] is refused with
+    /// `state_folder` and these words, which say what to do.
+    pub fn without_state_folder(workspace: &Workspace, why: impl Into<String>) -> Self {
+        let (workspace, store) = (workspace.clone(), Err(why.into()));
+        let inner = Inner { workspace, store, ops: Ops::default(), recovered: Vec::new() };
+        Self { inner: Arc::new(inner) }
+    }
+
     /// What a crash had left when this was opened.
     pub fn recovered(&self) -> &[Recovery] {
         &self.inner.recovered
@@ -85,12 +94,14 @@ impl Edits {
     /// for its turn, and runs to its end once begun: an async caller puts it on its blocking pool.
     ///
     /// # Errors
-    /// `stale_edit` and `read_only` with every file that refused, `other_workspace`, `unfinished_change`, and
+    /// `stale_edit` and `read_only` with every file that refused, `other_workspace`, `state_folder`, `unfinished_change`, and
     /// `apply_failed` when everything was rolled back. After `outcome_unknown` the rollback failed too: the next start
     /// tries it again.
     pub fn apply(&self, plan: &Plan) -> Result<Applied> {
         let Inner { workspace, store, ops, .. } = &*self.inner;
         self.refuse_other(plan)?;
+        let store =
+            store.as_ref().map_err(|why| Error::new(ErrorKind::StateFolder, why.as_str()))?;
         store.locked(|| {
             let recovered = recover_all(ops, store)?;
             refuse_unfinished(workspace, &recovered)?;
@@ -106,7 +117,14 @@ impl Edits {
     fn open_with_ops(workspace: &Workspace, state_folder: &Path, ops: Ops) -> Result<Self> {
         let store = Store::open(workspace, state_folder)?;
         let recovered = store.locked(|| recover_all(&ops, &store))?;
-        Ok(Self { inner: Arc::new(Inner { workspace: workspace.clone(), store, ops, recovered }) })
+        Ok(Self {
+            inner: Arc::new(Inner {
+                workspace: workspace.clone(),
+                store: Ok(store),
+                ops,
+                recovered,
+            }),
+        })
     }
 
     fn refuse_other(&self, plan: &Plan) -> Result<()> {

@@ -25,6 +25,8 @@ pub enum ErrorKind {
     StaleEdit,
     /// A file has no write bit for its owner.
     ReadOnly,
+    /// The file belongs to git, whose hooks and configuration run code.
+    ProtectedPath,
     /// A file is already where one was to be created.
     AlreadyExists,
     /// The plan has one file twice, or two names of one file with different content.
@@ -56,6 +58,7 @@ impl ErrorKind {
             Self::Workspace => "workspace",
             Self::StaleEdit => "stale_edit",
             Self::ReadOnly => "read_only",
+            Self::ProtectedPath => "protected_path",
             Self::AlreadyExists => "already_exists",
             Self::DuplicatePath => "duplicate_path",
             Self::IsALink => "is_a_link",

@@ -10,6 +10,7 @@ mod ops;
 mod plan;
 mod platform;
 mod position;
+mod protected;
 mod recover;
 mod store;
 mod text_edits;

@@ -5,9 +5,12 @@ use std::{collections::HashSet, fmt::Write as _};
 use agent_workspace::{FileContent, FileIdentity, Workspace, WorkspacePath};
 use sha2::{Digest, Sha256};
 
-use crate::{Error, ErrorKind, Result, platform};
+use crate::{Error, ErrorKind, Result, platform, protected::is_protected};
 
 /// A change of files that has not been made. It holds the bytes of every file before and after.
+///
+/// Nothing that belongs to git is planned (`protected_path`): every method that takes a path refuses one with a
+/// component `.git`, in any case of its letters, and one that leads there through a link.
 #[derive(Debug, Clone)]
 pub struct Plan {
     workspace: Workspace,
@@ -69,14 +72,14 @@ impl Plan {
     /// Changes a file from what the caller read to `after`.
     ///
     /// # Errors
-    /// `duplicate_path`, and those of [`Workspace::follow`].
+    /// `protected_path`, `duplicate_path`, and those of [`Workspace::follow`].
     pub fn modify(
         &mut self,
         path: &WorkspacePath,
         before: FileContent,
         after: Vec<u8>,
     ) -> Result<()> {
-        let target = self.workspace.follow(path)?;
+        let target = self.target(path)?;
         self.push(Entry {
             path: path.clone(),
             target,
@@ -90,9 +93,9 @@ impl Plan {
     /// Makes a file be `after`, whether it exists or not. Missing folders are created.
     ///
     /// # Errors
-    /// `duplicate_path`, and those of [`Workspace::read`] but `not_found`.
+    /// `protected_path`, `duplicate_path`, and those of [`Workspace::read`] but `not_found`.
     pub fn write(&mut self, path: &WorkspacePath, after: Vec<u8>) -> Result<()> {
-        let target = self.workspace.follow(path)?;
+        let target = self.target(path)?;
         let before = self.read_if_any(&target)?;
         self.push(Entry {
             path: path.clone(),
@@ -107,7 +110,7 @@ impl Plan {
     /// Creates a file where none is. Missing folders are created.
     ///
     /// # Errors
-    /// `already_exists`, `duplicate_path`, and those of [`Workspace::follow`].
+    /// `protected_path`, `already_exists`, `duplicate_path`, and those of [`Workspace::follow`].
     pub fn create(&mut self, path: &WorkspacePath, after: Vec<u8>) -> Result<()> {
         self.create_with_mode(path, after, None)
     }
@@ -115,7 +118,7 @@ impl Plan {
     /// Deletes a file.
     ///
     /// # Errors
-    /// `is_a_link`, `duplicate_path`, and those of [`Workspace::read`].
+    /// `protected_path`, `is_a_link`, `duplicate_path`, and those of [`Workspace::read`].
     pub fn delete(&mut self, path: &WorkspacePath) -> Result<()> {
         let before = self.read_to_remove(path)?;
         self.push_delete(path, before)
@@ -145,9 +148,10 @@ impl Plan {
     /// Makes a file executable, or not: one that the plan writes, or else one whose bytes stay as they are.
     ///
     /// # Errors
-    /// `duplicate_path` for a file that the plan deletes and for two names of one file, and those of [`Workspace::read`].
+    /// `protected_path`, `duplicate_path` for a file that the plan deletes and for two names of one file, and those of
+    /// [`Workspace::read`].
     pub fn executable(&mut self, path: &WorkspacePath, executable: Executable) -> Result<()> {
-        let target = self.workspace.follow(path)?;
+        let target = self.target(path)?;
         let at = self.entries.iter().position(|entry| entry.target == target);
         let mut entry = match at {
             Some(at) => self.entries[at].clone(),
@@ -217,7 +221,7 @@ impl Plan {
         after: Vec<u8>,
         mode: Option<u32>,
     ) -> Result<()> {
-        let target = self.workspace.follow(path)?;
+        let target = self.target(path)?;
         if self.workspace.identity(&target).is_ok() {
             return Err(Error::new(
                 ErrorKind::AlreadyExists,
@@ -237,8 +241,27 @@ impl Plan {
         })
     }
 
-    fn push_delete(&mut self, path: &WorkspacePath, before: FileContent) -> Result<()> {
+    /// The file that is written by this name, where it may be changed at all.
+    fn target(&self, path: &WorkspacePath) -> Result<WorkspacePath> {
+        let protected = || {
+            Error::new(
+                ErrorKind::ProtectedPath,
+                format!(
+                    "`{}` belongs to git, which runs what its hooks and its configuration name, so it is not changed \
+                     here; change it with git's own commands, or ask the person to",
+                    self.workspace.show(path)
+                ),
+            )
+        };
+        if is_protected(path) {
+            return Err(protected());
+        }
         let target = self.workspace.follow(path)?;
+        if is_protected(&target) { Err(protected()) } else { Ok(target) }
+    }
+
+    fn push_delete(&mut self, path: &WorkspacePath, before: FileContent) -> Result<()> {
+        let target = self.target(path)?;
         self.push(Entry {
             path: path.clone(),
             target,
@@ -251,6 +274,7 @@ impl Plan {
 
     /// What a link names would stay behind, or go without being named; so a link is refused.
     fn read_to_remove(&self, path: &WorkspacePath) -> Result<FileContent> {
+        self.target(path)?;
         let is_link =
             self.workspace.absolute(path).symlink_metadata().is_ok_and(|found| found.is_symlink());
         if is_link {

@@ -34,6 +34,7 @@ pub(crate) fn of_edits(error: agent_edits::Error) -> ToolError {
         Cause::Workspace => (kind_of_code(error.code()), error.code()),
         Cause::StaleEdit => (ErrorKind::Conflict, "stale_edit"),
         Cause::ReadOnly => (ErrorKind::Denied, "read_only"),
+        Cause::ProtectedPath => (ErrorKind::Denied, "protected_path"),
         Cause::AlreadyExists => (ErrorKind::Conflict, "already_exists"),
         Cause::DuplicatePath => (ErrorKind::InvalidArgs, "duplicate_path"),
         Cause::IsALink => (ErrorKind::InvalidArgs, "is_a_link"),

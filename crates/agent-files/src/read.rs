@@ -157,8 +157,12 @@ fn view(
     let total = all.len();
     let first = args.offset.unwrap_or(1);
     let limit = args.limit.unwrap_or(DEFAULT_LINES);
-    if first == 0 || limit == 0 {
-        return Err(ToolError::invalid_args("read: `offset` and `limit` count from 1"));
+    for (name, value) in [("offset", first), ("limit", limit)] {
+        if value == 0 {
+            return Err(ToolError::invalid_args(format!(
+                "read: `{name}` came as 0 but takes a whole number from 1 up"
+            )));
+        }
     }
     if first > total.max(1) {
         let plural = if total == 1 { "" } else { "s" };

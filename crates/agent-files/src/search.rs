@@ -174,16 +174,24 @@ impl Files {
         let limits = check(args)?;
         let matcher =
             args.pattern.as_deref().map(|text| pattern::compile(text, args)).transpose()?;
-        let start = self.resolve(args.path.as_deref().unwrap_or("."))?;
+        let starts = match &args.path {
+            Some(path) => vec![self.resolve(path)?],
+            None => self.workspace.root_paths(),
+        };
         let mut options = self.walk_options(stop);
         if let Some(glob) = &args.glob {
             options = options.glob(glob);
         }
-        let walk = self.workspace.walk(&start, &options);
-        let walk = walk.map_err(|error| self.with_proposals(&start, error, stop))?;
+        let (mut files, mut left_out) = (Vec::new(), Vec::new());
+        for start in &starts {
+            let walk = self.workspace.walk(start, &options);
+            let walk = walk.map_err(|error| self.with_proposals(start, error, stop))?;
+            files.extend(walk.files);
+            left_out.extend(walk.skipped);
+        }
         let show = |path| self.workspace.show(path);
         let found = match matcher {
-            None => scan::list(walk.files.iter().map(show)),
+            None => scan::list(files.iter().map(show)),
             Some(matcher) => {
                 let job = scan::Job {
                     workspace: &self.workspace,
@@ -194,11 +202,12 @@ impl Files {
                     results: limits.results,
                     stop,
                 };
-                job.run(&walk.files)?
+                job.run(&files)?
             }
         };
-        let skipped = walk.skipped.iter().map(|skipped| (show(&skipped.path), skipped.reason));
-        Ok(render::outcome(found, skipped, &show(&start), args))
+        let skipped = left_out.iter().map(|skipped| (show(&skipped.path), skipped.reason));
+        let starts: Vec<_> = starts.iter().map(show).collect();
+        Ok(render::outcome(found, skipped, &starts.join(", "), args))
     }
 }
 

@@ -102,8 +102,8 @@ impl Grammar {
     /// Whether files of this name are of this language, by whole name or by extension.
     #[must_use]
     pub fn claims(&self, path: &Path) -> bool {
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
-        if self.profile.file_names.contains(&name) {
+        let name = path.file_name().and_then(|name| name.to_str());
+        if name.is_some_and(|name| self.profile.file_names.contains(&name)) {
             return true;
         }
         #[cfg(feature = "language-pack")]

@@ -41,6 +41,8 @@ pub struct Profile {
     /// What may stand before a declaration and is inside of its node (annotations): a pattern
     /// without any matches the declaration behind them, and they are no part of the match.
     pub leading: &'static [&'static str],
+    /// Tokens without a name that are an expression by themselves, as Zig's `null`.
+    pub values: &'static [&'static str],
     /// Nodes in which a separator at the end has a meaning (a tuple of one, the head of a `for`).
     pub strict_separators: &'static [&'static str],
     /// Kinds that are one declaration in different places, such as a function and a method.
@@ -231,6 +233,7 @@ pub(crate) const BARE: Profile = Profile {
     lists: &[],
     clauses: &[],
     leading: &[],
+    values: &[],
     strict_separators: &[],
     equivalents: &[],
     transparent: &[],

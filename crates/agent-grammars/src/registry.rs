@@ -46,7 +46,7 @@ impl Grammars {
     pub fn for_path(&self, path: &Path) -> Option<&Arc<Grammar>> {
         self.grammars.iter().find(|grammar| grammar.claims(path)).or_else(|| {
             // `MAIN.PY` is Python still.
-            let lowered = path.to_str()?.to_ascii_lowercase();
+            let lowered = path.to_string_lossy().to_ascii_lowercase();
             self.grammars.iter().find(|grammar| grammar.claims(Path::new(&lowered)))
         })
     }

@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use agent_tiers::Surface;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{
+    Args, Parser, Subcommand, ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use serde::{Deserialize, Serialize};
 
 const EXAMPLES: &str = "\
@@ -33,7 +36,7 @@ pub(crate) struct Options {
     #[arg(long, global = true, value_name = "DIR")]
     pub workspace: Vec<String>,
     /// Which tools the run sees
-    #[arg(long, global = true, value_name = "SURFACE", value_parser = surface)]
+    #[arg(long, global = true, value_name = "SURFACE", value_parser = surfaces())]
     pub surface: Option<Surface>,
     /// Who approves calls that change something [default: ask on a terminal, none elsewhere]
     #[arg(long, global = true, value_enum)]
@@ -94,7 +97,8 @@ Example, a file of two lines:
   {\"tool\": \"ast_edit\", \"args\": {\"pattern\": \"foo($A)\", \"rewrite\": \"bar($A)\", \"language\": \"python\"}}
   {\"tool\": \"resolve\", \"args\": {\"edit_id\": \"edit_1\", \"action\": \"accept\"}}
 
-Ends with 1 if any call failed; the calls after a failed one are still made.";
+Empty lines and lines that begin with # are passed over. A wrong line stops all of it, before the
+first call. Ends with 1 if any call failed; the calls after a failed one are still made.";
 
 /// Who approves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -106,6 +110,11 @@ pub(crate) enum Approve {
     Ask,
     /// Nobody is there: a call that needs approval is refused
     None,
+}
+
+/// The same as clap lists them in its help.
+fn surfaces() -> impl TypedValueParser<Value = Surface> {
+    PossibleValuesParser::new(Surface::ALL.map(Surface::as_str)).try_map(|name| surface(&name))
 }
 
 /// The surfaces by the names that configuration and protocol use.

@@ -1,13 +1,6 @@
 //! From options and configuration to a run.
 
-use std::{
-    fs,
-    path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::{fs, path::PathBuf, sync::Arc};
 
 use agent_astgrep::{Structure, Trees};
 use agent_builtins::{Resources, default_rules};
@@ -19,16 +12,17 @@ use agent_lsp::{
     table::{ServerTable, Trust},
 };
 use agent_process::{Guard, Launcher};
-use agent_tiers::{Approval, ApproveMode, Artifacts, Run, View};
-use agent_tool_core::{CallId, CardPort, CardQueue, Limits, Tier, Tool, for_person};
-use agent_workspace::{Root, Workspace};
+use agent_tiers::{Approval, ApproveMode, Run, View};
+use agent_tool_core::{CardPort, CardQueue, Limits, Tier, Tool, for_person};
+use agent_workspace::{ErrorKind, Root, WalkOptions, Workspace, WorkspacePath};
 use anyhow::{Context, Result, bail};
 
 use crate::{
     args::Approve,
-    config::Config,
+    artifacts::{self, Kept},
+    config::{CHECKOUT_FILE, Config},
     state::State,
-    style::{FAINT, in_style},
+    style::{FAINT, in_style, remark as say},
     terminal::Terminal,
 };
 
@@ -80,29 +74,31 @@ impl Wishes {
 /// Makes the run.
 pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
     for remark in &config.ignored {
-        anstream::eprintln!("{}", in_style(FAINT, remark));
+        say(in_style(FAINT, remark));
     }
     let workspace = workspace(config)?;
-    let state = State::open()?;
-    let edits = Edits::open(&workspace, state.journals()).context("the journal of changes")?;
+    check_globs(&workspace, &config.exclude)?;
+    let state = State::open();
+    if let Some(all) = state.all_artifacts() {
+        artifacts::remove_old(&all);
+    }
+    let edits = state.edits(&workspace).context("the journal of changes")?;
     for recovery in edits.recovered() {
         let said = for_person(&recovery.to_string());
-        anstream::eprintln!("{}", in_style(FAINT, format!("of an earlier run: {said}")));
+        say(in_style(FAINT, format!("of an earlier run: {said}")));
     }
     let grammars = Arc::new(Grammars::bundled());
     let structure = Structure::new(workspace.clone(), edits.clone(), Arc::clone(&grammars))
         .with_trees(wishes.trees)
         .with_endings(config.languages.clone())
         .without_files(config.exclude.clone());
+    let mut files =
+        Files::new(workspace.clone(), edits.clone()).without_files(config.exclude.clone());
+    if let Some(folder) = state.artifacts() {
+        files = files.with_artifacts(folder);
+    }
     let lsp = servers(config, &workspace, &edits)?;
-    let resources = Resources::new()
-        .files(
-            Files::new(workspace.clone(), edits.clone())
-                .without_files(config.exclude.clone())
-                .with_artifacts(state.artifacts()),
-        )
-        .astgrep(structure)
-        .lsp(lsp.clone());
+    let resources = Resources::new().files(files).astgrep(structure).lsp(lsp.clone());
     let registry = wishes.tools.into_iter().fold(resources, Resources::tool).registry();
     let registry = registry.context("the tools")?;
     let mode = match config.approve.unwrap_or_else(default_approve) {
@@ -159,30 +155,24 @@ fn workspace(config: &Config) -> Result<Workspace> {
     Ok(workspace)
 }
 
+/// A glob that is none would leave out nothing, so there is no run with it. Nothing is walked: the globs are read before the
+/// walk is seen to be stopped.
+fn check_globs(workspace: &Workspace, exclude: &[String]) -> Result<()> {
+    for glob in exclude {
+        let stopped = WalkOptions::new().stop(Arc::new(true.into())).glob(format!("!{glob}"));
+        match workspace.walk(&WorkspacePath::working_directory(), &stopped) {
+            Err(error) if error.kind() == ErrorKind::InvalidGlob => {
+                bail!("`exclude` in {CHECKOUT_FILE} or in your own configuration: {error}")
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// A person is asked where one is; elsewhere nobody is, and what needs approval is refused.
 pub(crate) fn default_approve() -> Approve {
     if Terminal::is_there() { Approve::Ask } else { Approve::None }
-}
-
-/// Long results in the run's state folder, numbered: a call's id is the host's, and may come again.
-struct Kept {
-    folder: PathBuf,
-    count: AtomicU64,
-}
-
-impl Kept {
-    fn new(folder: PathBuf) -> Self {
-        Self { folder, count: AtomicU64::new(0) }
-    }
-}
-
-impl Artifacts for Kept {
-    fn keep(&self, _call: &CallId, text: &str) -> Option<String> {
-        let number = self.count.fetch_add(1, Ordering::Relaxed) + 1;
-        let name = format!("result_{number}.txt");
-        State::write(&self.folder.join(&name), text.as_bytes()).ok()?;
-        Some(format!("{ARTIFACT_SCHEME}{name}"))
-    }
 }
 
 /// A port with nobody behind it.

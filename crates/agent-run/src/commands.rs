@@ -13,8 +13,8 @@ use std::{
 
 use agent_astgrep::Trees;
 use agent_tiers::ResultLine;
-use agent_tool_core::{Dispatch as _, ToolCall, ToolResult};
-use anyhow::{Context, Result, bail};
+use agent_tool_core::{Dispatch as _, ToolCall, ToolResult, clip};
+use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -24,9 +24,12 @@ use crate::{
     assemble::{Assembled, Wishes, assemble},
     config::Config,
     signals,
-    style::{FAINT, in_style},
+    style::{FAINT, in_style, remark},
     trust,
 };
+
+/// So many characters of a line that cannot be read are shown.
+const SHOWN_CHARS: usize = 120;
 
 /// A tool's error.
 const FAILED: u8 = 1;
@@ -57,7 +60,7 @@ pub(crate) fn call(options: &Options, tool: &str, args: Option<&str>) -> Result<
         Some(text) => text.to_owned(),
         None => "{}".to_owned(),
     };
-    let args: Value = serde_json::from_str(&text).context("the arguments are no JSON")?;
+    let args: Value = serde_json::from_str(&text).map_err(|error| no_json(&text, &error))?;
     // Nothing is searched twice in a run of one call.
     run(options, Trees::new(0), vec![ToolCall::new(tool, args)])
 }
@@ -71,7 +74,7 @@ pub(crate) fn script(options: &Options, file: &Path) -> Result<ExitCode> {
     } else {
         fs::read_to_string(file).with_context(|| format!("{}", file.display()))?
     };
-    let calls = parse_script(&text)?;
+    let calls = parse_script(&text).with_context(|| format!("{}", file.display()))?;
     if calls.is_empty() {
         bail!("{} has no calls; a call is a line {{\"tool\": …, \"args\": …}}", file.display());
     }
@@ -88,13 +91,35 @@ struct ScriptLine {
 
 /// Every line is read before the first call is made: a script with a wrong line does nothing.
 fn parse_script(text: &str) -> Result<Vec<ToolCall>> {
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let is_call = |line: &str| !line.is_empty() && !line.starts_with('#');
+    let lines = text.lines().enumerate().filter(|(_, line)| is_call(line.trim()));
     let calls = lines.map(|(index, line)| {
-        let line: ScriptLine =
-            serde_json::from_str(line).with_context(|| format!("line {}", index + 1))?;
+        let line: ScriptLine = serde_json::from_str(line).map_err(|error| {
+            anyhow!(
+                "line {}: {} in `{}`; a call is a line {{\"tool\": …, \"args\": {{…}}}}, and lines that are empty or begin \
+                 with `#` are passed over",
+                index + 1,
+                said(&error),
+                clip(line, SHOWN_CHARS).text
+            )
+        })?;
         Ok(ToolCall::new(line.tool, line.args))
     });
     calls.collect()
+}
+
+fn no_json(text: &str, error: &serde_json::Error) -> anyhow::Error {
+    anyhow!(
+        "the arguments are no JSON: {} in `{}`; write one JSON object, for the shell in single quotes: \
+         agent-run call read '{{\"path\": \"README.md\"}}'",
+        said(error),
+        clip(text, SHOWN_CHARS).text
+    )
+}
+
+/// What is wrong with a text that was to be JSON, without the line number within it where it is one line.
+fn said(error: &serde_json::Error) -> String {
+    error.to_string().replace(" at line 1 column ", " at column ")
 }
 
 fn run(options: &Options, trees: Trees, calls: Vec<ToolCall>) -> Result<ExitCode> {
@@ -112,7 +137,7 @@ fn run(options: &Options, trees: Trees, calls: Vec<ToolCall>) -> Result<ExitCode
             trust::ask(&mut config, &*wishes.port).await.context("the trust in this checkout")?;
             if config.checkout_text.is_some() && !config.trust.is_trusted() {
                 let said = format!("this checkout is not trusted: {}", config.trust.said_by());
-                anstream::eprintln!("{}", in_style(FAINT, said));
+                remark(in_style(FAINT, said));
             }
             let assembled = assemble(&config, wishes)?;
             tokio::select! {
@@ -123,7 +148,7 @@ fn run(options: &Options, trees: Trees, calls: Vec<ToolCall>) -> Result<ExitCode
         tokio::select! {
             code = work => code,
             why = signals::ended() => {
-                anstream::eprintln!("{}", in_style(FAINT, "interrupted"));
+                remark(in_style(FAINT, "interrupted"));
                 Ok(ExitCode::from(why.exit_code()))
             }
         }
@@ -131,6 +156,19 @@ fn run(options: &Options, trees: Trees, calls: Vec<ToolCall>) -> Result<ExitCode
 }
 
 async fn make(options: &Options, assembled: &Assembled, calls: Vec<ToolCall>) -> Result<ExitCode> {
+    let made = make_all(options, assembled, calls).await;
+    // What was called is on record, also where nobody reads the results any more.
+    if let Err(failure) = assembled.run.flush().await {
+        remark(in_style(FAINT, failure));
+    }
+    made
+}
+
+async fn make_all(
+    options: &Options,
+    assembled: &Assembled,
+    calls: Vec<ToolCall>,
+) -> Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
     let several = calls.len() > 1;
     for call in calls {
@@ -149,8 +187,5 @@ async fn make(options: &Options, assembled: &Assembled, calls: Vec<ToolCall>) ->
         }
     }
     io::stdout().flush().context("standard output")?;
-    if let Err(failure) = assembled.run.flush().await {
-        anstream::eprintln!("{}", in_style(FAINT, failure));
-    }
     Ok(code)
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use agent_tiers::Surface;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -21,6 +21,9 @@ pub(crate) const CHECKOUT_FILE: &str = ".agent-run.toml";
 
 /// What a checkout may say: all of it narrows or names, none of it runs or allows.
 const CHECKOUT_KEYS: [&str; 4] = ["surface", "result_characters", "exclude", "languages"];
+
+/// What only a person may say.
+const PERSON_KEYS: [&str; 2] = ["approve", "trusted"];
 
 /// The environment's part of the configuration.
 const VARIABLES: [&str; 3] = ["AGENT_RUN_SURFACE", "AGENT_RUN_APPROVE", "AGENT_RUN_TRUST"];
@@ -90,23 +93,25 @@ impl Config {
         let roots = roots(&options.workspace)?;
         let working = &roots[0].1;
         let mut ignored = Vec::new();
-        let checkout_text = checkout_text(working, &mut ignored);
-        let checkout_table = checkout_table(checkout_text.as_deref(), &mut ignored);
+        let checkout_text = checkout_text(working)?;
+        let mut checkout_table = checkout_table(checkout_text.as_deref(), &mut ignored)?;
         let person_path = config_home().map(|home| home.join("agent-run/config.toml"));
         let person_table = person_path.as_deref().map(person_table).transpose()?.flatten();
-        let layers =
-            layers(options, working, &checkout_table, person_path.as_deref(), &person_table);
-        let checkout: CheckoutFile = checkout_table.unwrap_or_default().try_into().unwrap_or_else(
-            |error: toml::de::Error| {
-                ignored.push(format!("{CHECKOUT_FILE} was ignored: {}", error.message()));
-                CheckoutFile::default()
-            },
-        );
-        let person = person_file(person_path.as_deref(), person_table)?;
+        let checkout = checkout_file(&checkout_table, checkout_text.as_deref())?;
+        let person = person_file(person_path.as_deref(), person_table.clone())?;
 
         let asked = options.surface.or(env_surface()?).or(person.surface).unwrap_or(Surface::Full);
         // A checkout may take tools away; it never gives one back.
         let surface = checkout.surface.map_or(asked, |theirs| narrower(asked, theirs));
+        if let Some(theirs) = checkout.surface.filter(|theirs| theirs.cap() > asked.cap()) {
+            ignored.push(format!(
+                "{CHECKOUT_FILE} sets `surface` to {theirs}, which was ignored: {asked} is asked for, and a checkout may only \
+                 narrow"
+            ));
+            checkout_table.as_mut().map(|table| table.remove("surface"));
+        }
+        let layers =
+            layers(options, working, &checkout_table, person_path.as_deref(), &person_table);
         let result_characters = [checkout.result_characters, person.result_characters];
         let servers = toml::to_string(&BTreeMap::from([("server", &person.server)]))
             .context("the servers of config.toml")?;
@@ -149,38 +154,72 @@ fn roots(given: &[String]) -> Result<Vec<(Option<String>, PathBuf)>> {
     parsed.collect()
 }
 
-/// A checkout's file that cannot be read narrows nothing, and is said to have been left alone.
-fn checkout_text(working: &Path, ignored: &mut Vec<String>) -> Option<String> {
+/// A checkout's file that is there and cannot be read may narrow: without knowing how, no run begins.
+fn checkout_text(working: &Path) -> Result<Option<String>> {
     match fs::read_to_string(working.join(CHECKOUT_FILE)) {
-        Ok(text) => Some(text),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => {
-            ignored.push(format!("{CHECKOUT_FILE} cannot be read and was ignored: {error}"));
-            None
-        }
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(anyhow!(
+            "{CHECKOUT_FILE} cannot be read ({error}), so it is not known what it takes away; put it right or remove it"
+        )),
     }
 }
 
 /// What a checkout may say, without what it may not.
-fn checkout_table(text: Option<&str>, ignored: &mut Vec<String>) -> Option<toml::Table> {
-    let mut table: toml::Table = match toml::from_str(text?) {
-        Ok(table) => table,
-        Err(error) => {
-            ignored
-                .push(format!("{CHECKOUT_FILE} is not TOML and was ignored: {}", error.message()));
-            return Some(toml::Table::new());
-        }
-    };
+fn checkout_table(text: Option<&str>, ignored: &mut Vec<String>) -> Result<Option<toml::Table>> {
+    let Some(text) = text else { return Ok(None) };
+    let mut table: toml::Table = toml::from_str(text).map_err(|error| {
+        anyhow!(
+            "{CHECKOUT_FILE}{} is not TOML ({}), so it is not known what it takes away; put it right or remove it",
+            line(text, &error),
+            error.message()
+        )
+    })?;
+    let known = CHECKOUT_KEYS.join(", ");
     let foreign: Vec<String> =
         table.keys().filter(|key| !CHECKOUT_KEYS.contains(&key.as_str())).cloned().collect();
     for key in foreign {
         table.remove(&key);
-        ignored.push(format!(
-            "{CHECKOUT_FILE} sets `{key}`, which was ignored: a checkout may only narrow ({})",
-            CHECKOUT_KEYS.join(", ")
-        ));
+        ignored.push(if PERSON_KEYS.contains(&key.as_str()) {
+            format!("{CHECKOUT_FILE} sets `{key}`, which was ignored: a checkout may only narrow ({known})")
+        } else {
+            format!("{CHECKOUT_FILE} sets `{key}`, which is unknown and was ignored; it may set {known}")
+        });
     }
-    Some(table)
+    Ok(Some(table))
+}
+
+/// A value that cannot be read was to narrow, so there is no run without it.
+fn checkout_file(table: &Option<toml::Table>, text: Option<&str>) -> Result<CheckoutFile> {
+    let Some(table) = table else { return Ok(CheckoutFile::default()) };
+    let Err(error) = table.clone().try_into::<CheckoutFile>() else {
+        return table.clone().try_into().map_err(Into::into);
+    };
+    // Only the text knows lines. What it says of other keys is not asked.
+    let text = text.unwrap_or_default();
+    let place = toml::from_str::<CheckoutFile>(text).err();
+    let place = place.map(|error| line(text, &error)).unwrap_or_default();
+    let wrong = table.iter().find(|(key, value)| {
+        let alone = toml::Table::from_iter([((*key).clone(), (*value).clone())]);
+        alone.try_into::<CheckoutFile>().is_err()
+    });
+    let (key, takes) = match wrong.map(|(key, _)| key.as_str()) {
+        Some("surface") => ("surface", "\"full\", \"plan\" or \"read-only\""),
+        Some("result_characters") => ("result_characters", "a whole number that is not negative"),
+        Some("exclude") => ("exclude", "a list of globs, such as [\"vendor\"]"),
+        _ => ("languages", "a table of file endings and language ids, such as { inc = \"php\" }"),
+    };
+    Err(anyhow!(
+        "{CHECKOUT_FILE}{place}: `{key}` cannot be read ({}), and a run without it could do more than it allows; it takes \
+         {takes}; put it right or remove it",
+        error.message().trim_end()
+    ))
+}
+
+/// Where in a file an error is, as far as it is known.
+fn line(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    before.map_or(String::new(), |before| format!(", line {}", before.matches('\n').count() + 1))
 }
 
 fn person_table(path: &Path) -> Result<Option<toml::Table>> {

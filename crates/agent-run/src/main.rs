@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod args;
+mod artifacts;
 mod assemble;
 mod commands;
 mod config;
@@ -11,13 +12,16 @@ mod style;
 mod terminal;
 mod trust;
 
-use std::process::ExitCode;
+use std::{
+    io::{self, Write as _},
+    process::ExitCode,
+};
 
 use clap::{CommandFactory, Parser};
 
 use crate::{
     args::{Cli, Command},
-    style::{ALERT, in_style},
+    style::{ALERT, in_style, remark},
 };
 
 /// Parsing allocates and frees much, on several threads: this allocator takes a tenth less of the
@@ -27,6 +31,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// What a wrong command line ends with, as clap ends with it too.
 const USAGE: u8 = 2;
+
+/// What a shell expects of a program whose output nobody reads: 128 and the number of SIGPIPE.
+const NOBODY_READS: u8 = 141;
 
 fn main() -> ExitCode {
     // This program is the guard of its own children, when it is started as that.
@@ -40,13 +47,26 @@ fn main() -> ExitCode {
         Command::Serve { schema: true } => serve::print_schema(),
         Command::Serve { schema: false } => serve::serve(&options),
         Command::Completions { shell } => {
-            let mut command = Cli::command();
-            clap_complete::generate(shell, &mut command, "agent-run", &mut std::io::stdout());
-            Ok(ExitCode::SUCCESS)
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "agent-run", &mut text);
+            io::stdout().write_all(&text).map(|()| ExitCode::SUCCESS).map_err(Into::into)
         }
     };
+    let result = result.and_then(|code| {
+        io::stdout().flush()?;
+        Ok(code)
+    });
     result.unwrap_or_else(|error| {
-        anstream::eprintln!("{} {error:#}", in_style(ALERT, "error:"));
+        if is_broken_pipe(&error) {
+            return ExitCode::from(NOBODY_READS);
+        }
+        remark(format!("{} {error:#}", in_style(ALERT, "error:")));
         ExitCode::from(USAGE)
     })
+}
+
+/// Whoever read the output has enough of it: nothing is wrong, and there is nobody to tell.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    causes.any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
 }

@@ -8,7 +8,7 @@ mod protocol;
 mod session;
 
 use std::{
-    io::{self, BufReader},
+    io::{self, BufReader, Write as _},
     process::ExitCode,
     time::Duration,
 };
@@ -31,7 +31,7 @@ const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// `serve --schema`.
 pub(crate) fn print_schema() -> Result<ExitCode> {
-    anstream::print!("{SCHEMA}");
+    io::stdout().write_all(SCHEMA.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 

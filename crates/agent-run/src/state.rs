@@ -7,28 +7,50 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use agent_edits::{Edits, ErrorKind};
+use agent_workspace::Workspace;
 use anyhow::{Context, Result};
 
 /// Nobody but its owner reads what a run keeps.
 const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 
+/// What the name of a run begins with; the time of its start and its process follow.
+pub(crate) const RUN_PREFIX: &str = "run-";
+
+/// What puts it right where there is no usable state folder.
+const PUT_RIGHT: &str = "name a folder that you can write by XDG_STATE_HOME";
+
 /// Where this run keeps what outlives a call.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
-    home: PathBuf,
+    /// None where this person has no place for it.
+    home: Option<PathBuf>,
     run: String,
+    problem: Option<String>,
 }
 
 impl State {
-    /// `$XDG_STATE_HOME/agent-run`, made when it is not there.
-    pub(crate) fn open() -> Result<Self> {
-        let home = Self::home_path()?;
+    /// `$XDG_STATE_HOME/agent-run`, made when it is not there. What only reads needs no state, so that there is none is no
+    /// error here: [`State::problem`] says it to what does.
+    pub(crate) fn open() -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let run = format!("run-{}-{}", since.as_millis(), std::process::id());
-        let state = Self { home, run };
-        create(&state.home)?;
-        Ok(state)
+        let run = format!("{RUN_PREFIX}{}-{}", since.as_millis(), std::process::id());
+        let home = Self::home_path();
+        let mut state = Self { home: home.as_ref().ok().cloned(), run, problem: None };
+        let made = home.and_then(|home| {
+            create(&home)?;
+            state
+                .check_writable()
+                .with_context(|| format!("the state folder {} cannot be written", home.display()))
+        });
+        state.problem = made.err().map(|error| format!("{error:#}; {PUT_RIGHT}"));
+        state
+    }
+
+    /// Why nothing can be kept, and what puts it right.
+    pub(crate) fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
     }
 
     /// Where the state is, whether it is there or not.
@@ -42,15 +64,16 @@ impl State {
     }
 
     /// Whether a file can be made here, tried.
-    pub(crate) fn check_writable(&self) -> io::Result<()> {
-        let probe = self.home.join(format!(".probe-{}", self.run));
+    fn check_writable(&self) -> io::Result<()> {
+        let Some(home) = &self.home else { return Ok(()) };
+        let probe = home.join(format!(".probe-{}", self.run));
         Self::write(&probe, b"")?;
         fs::remove_file(probe)
     }
 
     /// The folder that all runs of this person share.
-    pub(crate) fn home(&self) -> &Path {
-        &self.home
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
     }
 
     /// Names this run among all that used this state.
@@ -58,14 +81,32 @@ impl State {
         &self.run
     }
 
-    /// Where transactions keep their journals.
-    pub(crate) fn journals(&self) -> PathBuf {
-        self.home.join("journals")
+    /// The journals of changes in the state folder, opened. Without one, changes are refused and say why.
+    pub(crate) fn edits(&self, workspace: &Workspace) -> agent_edits::Result<Edits> {
+        let home = match (&self.problem, &self.home) {
+            (None, Some(home)) => home,
+            (problem, _) => {
+                let why = problem.as_deref().unwrap_or(PUT_RIGHT);
+                return Ok(Edits::without_state_folder(workspace, why));
+            }
+        };
+        match Edits::open(workspace, home.join("journals")) {
+            Err(error) if error.kind() == ErrorKind::StateFolder => {
+                Ok(Edits::without_state_folder(workspace, format!("{error}; {PUT_RIGHT}")))
+            }
+            opened => opened,
+        }
     }
 
     /// Where this run's long results go. The folder appears with the first of them.
-    pub(crate) fn artifacts(&self) -> PathBuf {
-        self.home.join("artifacts").join(&self.run)
+    pub(crate) fn artifacts(&self) -> Option<PathBuf> {
+        self.all_artifacts().map(|folder| folder.join(&self.run))
+    }
+
+    /// Where the long results of all runs are, one folder for each run.
+    pub(crate) fn all_artifacts(&self) -> Option<PathBuf> {
+        let home = self.home.as_ref().filter(|_| self.problem.is_none());
+        home.map(|home| home.join("artifacts"))
     }
 
     /// Writes a new file that only its owner reads.

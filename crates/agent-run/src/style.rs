@@ -1,6 +1,9 @@
 //! Colours, where a terminal shows them. `anstream` strips them elsewhere and honours NO_COLOR.
 
-use std::fmt::{self, Display};
+use std::{
+    fmt::{self, Display},
+    io::Write as _,
+};
 
 use anstyle::{AnsiColor, Style};
 
@@ -20,6 +23,11 @@ pub(crate) fn in_style<T: Display>(style: Style, text: T) -> impl Display {
         }
     }
     Styled(style, text)
+}
+
+/// Says something beside the results, on standard error. Who does not listen any more has not to be told that.
+pub(crate) fn remark(text: impl Display) {
+    let _ = writeln!(anstream::stderr().lock(), "{text}");
 }
 
 /// A text whose lines may be those of a unified diff, coloured as one.

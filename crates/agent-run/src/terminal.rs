@@ -9,7 +9,7 @@ use agent_tool_core::{BoxFuture, Card, CardError, CardKind, CardPort, Effect, Re
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::{Mutex, mpsc};
 
-use crate::style::{FAINT, STRONG, diff, in_style};
+use crate::style::{FAINT, STRONG, diff, in_style, remark};
 
 /// Lines that were typed while no card was up wait here, up to so many, and are dropped by the next
 /// card: an answer is to the card that its writer saw.
@@ -73,7 +73,7 @@ impl CardPort for Terminal {
                 let Some(line) = lines.recv().await else { return Ok(Reply::Withdrawn) };
                 match read_answer(&card, &line) {
                     Ok(reply) => return Ok(reply),
-                    Err(hint) => anstream::eprintln!("{}", in_style(FAINT, hint)),
+                    Err(hint) => remark(in_style(FAINT, hint)),
                 }
             }
         })
@@ -86,29 +86,29 @@ fn show(card: &Card) {
         CardKind::Permission => "permission",
     };
     let asker = card.asked_by.last().map_or("the agent", |caller| caller.name.as_str());
-    anstream::eprintln!(
+    remark(format!(
         "\n{} {}",
         in_style(STRONG, &card.title),
         in_style(FAINT, format!("({about}, asked by {asker})"))
-    );
+    ));
     if !card.body.is_empty() {
-        anstream::eprintln!("{}", card.body);
+        remark(&card.body);
     }
     if let Some(preview) = &card.preview {
-        anstream::eprintln!("{}\n{}", preview.title, diff(&preview.body));
+        remark(format!("{}\n{}", preview.title, diff(&preview.body)));
     }
     for (number, option) in (1..).zip(&card.options) {
         let word = WORDS.iter().find(|(.., effect)| option.effect == Some(*effect));
         let word = word.map_or(String::new(), |(word, ..)| format!(" ({word})"));
         let more = option.description.as_deref().unwrap_or_default();
-        anstream::eprintln!(
+        remark(format!(
             "  {} {}{word} {}",
             in_style(STRONG, number),
             option.label,
             in_style(FAINT, more)
-        );
+        ));
     }
-    anstream::eprintln!("{}", in_style(FAINT, prompt(card)));
+    remark(in_style(FAINT, prompt(card)));
 }
 
 fn prompt(card: &Card) -> &'static str {

@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     config::{CHECKOUT_FILE, Config},
     state::State,
+    style::{FAINT, in_style, remark},
 };
 
 /// So many characters of the checkout's configuration are on the card.
@@ -116,9 +117,15 @@ pub(crate) async fn ask(config: &mut Config, port: &dyn CardPort) -> io::Result<
         _ => return Ok(()),
     };
     let checkout = path_to_uri(config.working());
-    let file = file_of(&checkout)?;
+    let file = file_of(&checkout);
     let entry = Remembered { checkout, configuration: digest(&text), answer };
-    State::replace(&file, &serde_json::to_vec_pretty(&entry)?)?;
+    let entry = serde_json::to_vec_pretty(&entry)?;
+    if let Err(error) = file.and_then(|file| State::replace(&file, &entry)) {
+        let said = format!(
+            "the answer holds for this run and is not remembered ({error}); name a folder that you can write by XDG_STATE_HOME"
+        );
+        remark(in_style(FAINT, said));
+    }
     config.trust = if answer == Answer::Trusted { Trust::Remembered } else { Trust::Refused };
     Ok(())
 }

@@ -64,7 +64,9 @@ impl CardPort for Nobody {
 
 fn main() {
     let tools = (0..TOOLS).map(|number| {
-        let spec = ToolSpec::new(format!("tool_{number}"), Tier::Write, "Does nothing.");
+        let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
+        let spec = ToolSpec::new(format!("tool_{number}"), Tier::Write, "Does nothing.")
+            .with_input(schema);
         Arc::new(Nop(spec)) as Arc<dyn Tool>
     });
     let registry = Registry::builder().tools(tools).build().expect("a sound registry");

@@ -93,7 +93,11 @@ impl Approval {
                 Some(cards) if self.mode != ApproveMode::Nobody && cards.connected() => {
                     self.ask(cards, tool, call, cx, key, policy).await
                 }
-                _ => Ruling::refused(Decider::Nobody, no_approver(spec)),
+                // A call that would fail anyway says what is wrong with it.
+                _ => match tool.preview(&call.args, cx).await {
+                    Err(error) => Ruling::refused(Decider::Preview, error),
+                    Ok(_) => Ruling::refused(Decider::Nobody, no_approver(spec)),
+                },
             },
         }
     }

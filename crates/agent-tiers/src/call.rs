@@ -4,7 +4,7 @@ use std::sync::{Arc, atomic::Ordering};
 
 use agent_tool_core::{
     CallId, Caller, Context, Decision, ErrorKind, Gate, Place, Tier, Tool, ToolCall, ToolError,
-    ToolResult,
+    ToolResult, check_args,
 };
 use tracing::Instrument;
 
@@ -79,6 +79,8 @@ impl Arrival {
 
     async fn run(&mut self) -> ToolResult {
         let tool = self.tool.clone()?;
+        // Nobody is asked about a call that cannot be right, and the gates judge what the tool gets.
+        self.call.args = check_args(tool.spec(), self.call.args.take())?;
         let fingerprint = self.pass_gates(&*tool).await?;
         self.still_there(&tool)?;
         if let Some(place) = &self.place {

@@ -19,6 +19,7 @@ mod spans;
 mod surface;
 mod transcript;
 mod turns;
+mod unknown;
 mod view;
 mod watch;
 

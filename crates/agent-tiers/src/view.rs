@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use agent_tool_core::{
     BoxFuture, CallId, Caller, Context, Dispatch, ErrorKind, Limits, Preview, Tier, Tool, ToolCall,
-    ToolError, ToolResult, ToolSpec,
+    ToolError, ToolResult, ToolSpec, check_args,
 };
 
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
     panics::caught,
     run::Shared,
     surface::SurfaceCell,
+    unknown,
 };
 
 /// A run's tools as one caller sees them. A clone is cheap and means the same view.
@@ -110,11 +111,12 @@ impl View {
     ///
     /// # Errors
     ///
-    /// `unknown_tool`, and what the tool's own preview refuses.
+    /// `unknown_tool`, `invalid_args`, and what the tool's own preview refuses.
     pub async fn preview(&self, call: &ToolCall) -> Result<Preview, ToolError> {
         let tool = self.admit(&call.name, Tier::Exec)?;
+        let args = check_args(tool.spec(), call.args.clone())?;
         let cx = self.root();
-        let preview = caught(async { tool.preview(&call.args, &cx).await }).await;
+        let preview = caught(async { tool.preview(&args, &cx).await }).await;
         preview.unwrap_or_else(|panic| Err(self.run.panicked(&call.name, &panic)))
     }
 
@@ -122,7 +124,11 @@ impl View {
     pub(crate) fn admit(&self, name: &str, ceiling: Tier) -> Result<Arc<dyn Tool>, ToolError> {
         let registry = self.run.registry()?;
         let tool = registry.get(name).filter(|tool| self.admits(tool.spec(), ceiling));
-        tool.cloned().ok_or_else(|| ToolError::unknown_tool(name))
+        tool.cloned().ok_or_else(|| {
+            let there = registry.iter().map(|tool| tool.spec());
+            let there = there.filter(|spec| self.admits(spec, ceiling));
+            unknown::tool(name, there.map(|spec| spec.name.as_str()))
+        })
     }
 
     fn admits(&self, spec: &ToolSpec, ceiling: Tier) -> bool {

@@ -21,8 +21,10 @@ const WHOLE_LIMIT: f64 = 9_007_199_254_740_992.0;
 /// `invalid_args`, naming the argument, what came and what it takes.
 pub fn parse_args<T: DeserializeOwned>(spec: &ToolSpec, args: Value) -> Result<T, ToolError> {
     let args = check_args(spec, args)?;
-    serde_json::from_value(args)
-        .map_err(|error| ToolError::invalid_args(format!("{}: {error}", spec.name)))
+    T::deserialize(&args).map_err(|error| {
+        let message = number_at_fault::<T>(&args, &error).unwrap_or_else(|| error.to_string());
+        ToolError::invalid_args(format!("{}: {message}", spec.name))
+    })
 }
 
 /// Checks arguments against the tool's schema and gives them back in one spelling.
@@ -34,6 +36,53 @@ pub fn check_args(spec: &ToolSpec, args: Value) -> Result<Value, ToolError> {
     let args = if args.is_null() { Value::Object(Map::new()) } else { args };
     check(&spec.input_schema, args, "")
         .map_err(|message| ToolError::invalid_args(format!("{}: {message}", spec.name)))
+}
+
+/// Names the number that a type does not hold. A portable schema has no limits of numbers, so the type alone knows them,
+/// and its error says neither where the number stands nor, in a model's words, what would be right. What is said here was
+/// tried: with all numbers up to that one small the error is gone, or is another one.
+fn number_at_fault<T: DeserializeOwned>(args: &Value, error: &serde_json::Error) -> Option<String> {
+    let said = error.to_string();
+    let mut tried = args.clone();
+    for (path, pointer) in numbers(args, "", "") {
+        let value = std::mem::replace(tried.pointer_mut(&pointer)?, Value::from(1));
+        let still = T::deserialize(&tried).err().is_some_and(|error| error.to_string() == said);
+        if still {
+            continue;
+        }
+        let takes = match value.as_f64() {
+            Some(number) if number < 0.0 => "takes a whole number that is not negative",
+            _ => "takes a smaller number",
+        };
+        return Some(wrong(&path, &value, takes));
+    }
+    None
+}
+
+/// Every number in a value: the path that an error names, and the JSON pointer.
+fn numbers(value: &Value, path: &str, pointer: &str) -> Vec<(String, String)> {
+    match value {
+        Value::Number(_) => vec![(path.to_owned(), pointer.to_owned())],
+        Value::Array(items) => {
+            let items = items.iter().enumerate();
+            let found = items.map(|(index, item)| {
+                numbers(item, &format!("{path}[{index}]"), &format!("{pointer}/{index}"))
+            });
+            found.flatten().collect()
+        }
+        Value::Object(fields) => {
+            let found = fields.iter().map(|(name, field)| {
+                let escaped = name.replace('~', "~0").replace('/', "~1");
+                numbers(field, &join(path, name), &format!("{pointer}/{escaped}"))
+            });
+            found.flatten().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
 fn check(schema: &Value, value: Value, path: &str) -> Result<Value, String> {
@@ -67,20 +116,25 @@ fn check(schema: &Value, value: Value, path: &str) -> Result<Value, String> {
 fn object(schema: &Value, fields: Map<String, Value>, path: &str) -> Result<Value, String> {
     let none = Map::new();
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
-    let join =
-        |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    let open = schema.get("additionalProperties") == Some(&Value::Bool(true));
     let mut checked = Map::new();
     for (name, value) in fields {
         match properties.get(&name) {
             Some(_) if value.is_null() => {}
             Some(schema) => {
-                let value = check(schema, value, &join(&name))?;
+                let value = check(schema, value, &join(path, &name))?;
+                checked.insert(name, value);
+            }
+            None if open => {
                 checked.insert(name, value);
             }
             None => {
                 let known: Vec<_> = properties.keys().map(String::as_str).collect();
                 let known = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
-                return Err(format!("there is no argument `{}`; it takes {known}", join(&name)));
+                return Err(format!(
+                    "there is no argument `{}`; it takes {known}",
+                    join(path, &name)
+                ));
             }
         }
     }
@@ -90,7 +144,7 @@ fn object(schema: &Value, fields: Map<String, Value>, path: &str) -> Result<Valu
             let takes = properties.get(name).and_then(|s| s.get("type")).and_then(Value::as_str);
             let takes =
                 takes.map(|kind| format!("; it takes {}", article(kind))).unwrap_or_default();
-            return Err(format!("the argument `{}` is missing{takes}", join(name)));
+            return Err(format!("the argument `{}` is missing{takes}", join(path, name)));
         }
     }
     Ok(Value::Object(checked))

@@ -58,6 +58,14 @@ impl Workspace {
         &self.inner.roots
     }
 
+    /// The folders of all roots, in order: where a walk of the whole workspace starts.
+    pub fn root_paths(&self) -> Vec<WorkspacePath> {
+        let folder = |root: &Root| {
+            self.contain(root.path()).unwrap_or_else(WorkspacePath::working_directory)
+        };
+        self.roots().iter().map(folder).collect()
+    }
+
     /// The root that a path lies in.
     pub fn root_of(&self, path: &WorkspacePath) -> &Root {
         // A path of another workspace may name a root that this one does not have; the first is as wrong as any, and no panic.

@@ -240,26 +240,14 @@ fn compare(programs: &Programs, pair: &Pair, folder: &Path) -> Result<Same> {
 impl Programs {
     fn build() -> Result<Self> {
         let all = features::everything();
-        sh::run(&mut sh::cargo([
-            "build",
-            "--release",
-            "--quiet",
-            "--package",
-            "agent-run",
-            "--features",
-            &all,
-        ]))?;
+        let run = sh::built(["--release", "--features", &all])?;
         let bench = ["bench", "--quiet", "--package", "agent-astgrep", "--bench", "search"];
         let only =
             ["--no-run", "--message-format", "json", "--features", "agent-astgrep/all-langs"];
         let messages = sh::output(&mut sh::cargo(bench.into_iter().chain(only)))?;
-        let search = messages
-            .lines()
-            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-            .filter(|message| message["target"]["name"] == "search")
-            .find_map(|message| message["executable"].as_str().map(PathBuf::from))
-            .context("cargo named no benchmark program")?;
-        Ok(Self { run: sh::root().join("target/release/agent-run"), search, peer: peer()? })
+        let search =
+            sh::executable(&messages, "search").context("cargo named no benchmark program")?;
+        Ok(Self { run, search, peer: peer()? })
     }
 }
 

@@ -3,6 +3,7 @@
 use agent_grammars::tree_sitter::Node;
 
 use super::{Entry, List, Matcher};
+use crate::own_text;
 use crate::symbols::{BLANK, COMMA, SEMICOLON, STRICT, TRANSPARENT};
 
 impl<'t> Matcher<'_, 't> {
@@ -10,10 +11,15 @@ impl<'t> Matcher<'_, 't> {
     pub(super) fn children(&mut self, node: Node<'t>) -> List {
         let symbols = &self.pattern.symbols;
         let first = self.entries.len();
+        self.own_text.clear();
         self.cursor.reset(node);
         if self.cursor.goto_first_child() {
+            let verbatim = own_text::is_verbatim(node, symbols);
+            let mut end = node.start_byte();
             loop {
                 let child = self.cursor.node();
+                own_text::push(&mut self.own_text, end..child.start_byte(), self.source, verbatim);
+                end = end.max(child.end_byte());
                 if !symbols.is_trivia(child, self.source) {
                     self.entries.push(Entry { node: child, optional: false });
                 }
@@ -21,12 +27,14 @@ impl<'t> Matcher<'_, 't> {
                     break;
                 }
             }
+            own_text::push(&mut self.own_text, end..node.end_byte(), self.source, verbatim);
         }
         let strict = symbols.has(node, STRICT);
         let mut at_end = true;
         for entry in self.entries[first..].iter_mut().rev() {
             if symbols.has(entry.node, TRANSPARENT)
                 && let Some(only) = only_child(entry.node)
+                && own_text::pieces(entry.node, &mut self.cursor, self.source, symbols).is_empty()
             {
                 entry.node = only;
             }

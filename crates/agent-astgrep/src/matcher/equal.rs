@@ -3,6 +3,7 @@
 use agent_grammars::tree_sitter::{Node, TreeCursor};
 
 use super::{Binding, Matcher, Run};
+use crate::own_text::trimmed;
 use crate::symbols::{COMMA, SEMICOLON};
 
 impl<'t> Matcher<'_, 't> {
@@ -50,45 +51,61 @@ impl<'t> Matcher<'_, 't> {
         }
     }
 
+    /// The next token of a node: a leaf, or text that is in no leaf.
     fn next_token(&self, tokens: &mut Tokens<'t>) -> Option<&'t [u8]> {
         loop {
-            let node =
-                tokens.next_leaf(|node| self.pattern.symbols.is_trivia(node, self.source))?;
+            if let Some(leaf) = tokens.waiting.take() {
+                return Some(leaf);
+            }
+            let Some(node) =
+                tokens.next_leaf(|node| self.pattern.symbols.is_trivia(node, self.source))
+            else {
+                let rest = std::mem::replace(&mut tokens.end, tokens.limit)..tokens.limit;
+                return trimmed(rest, self.source).map(|rest| &self.source[rest]);
+            };
+            let between = tokens.end..node.start_byte();
+            tokens.end = tokens.end.max(node.end_byte());
+            let between = trimmed(between, self.source).map(|between| &self.source[between]);
             let text = &self.source[node.byte_range()];
-            if !text.iter().all(u8::is_ascii_whitespace) {
-                return Some(text);
+            let is_trivia = self.pattern.symbols.is_trivia(node, self.source);
+            if !is_trivia && !text.iter().all(u8::is_ascii_whitespace) {
+                tokens.waiting = Some(text);
+            }
+            if between.is_some() {
+                return between;
             }
         }
     }
 }
 
-/// The leaves of a node, from left to right.
+/// The leaves of a node, from left to right, comments too.
 struct Tokens<'t> {
     cursor: TreeCursor<'t>,
     started: bool,
+    /// Where the last leaf ended, and where the node does.
+    end: usize,
+    limit: usize,
+    waiting: Option<&'t [u8]>,
 }
 
 impl<'t> Tokens<'t> {
     fn new(node: Node<'t>) -> Self {
-        Self { cursor: node.walk(), started: false }
+        let (end, limit) = (node.start_byte(), node.end_byte());
+        Self { cursor: node.walk(), started: false, end, limit, waiting: None }
     }
 
-    fn next_leaf(&mut self, skip: impl Fn(Node<'t>) -> bool) -> Option<Node<'t>> {
-        loop {
-            if self.started {
-                while !self.cursor.goto_next_sibling() {
-                    if !self.cursor.goto_parent() {
-                        return None;
-                    }
-                }
-            }
-            self.started = true;
-            while !skip(self.cursor.node()) {
-                if !self.cursor.goto_first_child() {
-                    return Some(self.cursor.node());
+    /// The next leaf; a node that is trivia counts as one whatever is in it.
+    fn next_leaf(&mut self, is_trivia: impl Fn(Node<'t>) -> bool) -> Option<Node<'t>> {
+        if self.started {
+            while !self.cursor.goto_next_sibling() {
+                if !self.cursor.goto_parent() {
+                    return None;
                 }
             }
         }
+        self.started = true;
+        while !is_trivia(self.cursor.node()) && self.cursor.goto_first_child() {}
+        Some(self.cursor.node())
     }
 }
 

@@ -4,11 +4,12 @@ use agent_grammars::tree_sitter::Node;
 
 use super::{Binding, Leniency, Matcher, equal};
 use crate::program::{Item, Leaf};
-use crate::symbols::{BLANK, PROSE};
+use crate::symbols::{BLANK, PROSE, VALUE};
 
 impl<'t> Matcher<'_, 't> {
     pub(super) fn take_one(&mut self, variable: Option<usize>, node: Node<'t>) -> bool {
-        let takes = node.is_named() && !node.is_error() && !node.is_missing();
+        let is_node = node.is_named() || self.pattern.symbols.has(node, VALUE);
+        let takes = is_node && !node.is_error() && !node.is_missing();
         takes && self.bind(variable, Binding::One(node))
     }
 
@@ -22,6 +23,13 @@ impl<'t> Matcher<'_, 't> {
                 true
             }
         }
+    }
+
+    /// Whether the node whose children were looked at last has just this text in none of them.
+    pub(super) fn has_own_text(&self, own: &[Box<[u8]>]) -> bool {
+        let pieces = self.own_text.iter().map(|piece| &self.source[piece.clone()]);
+        self.own_text.len() == own.len()
+            && own.iter().zip(pieces).all(|(own, piece)| **own == *piece)
     }
 
     pub(super) fn token_matches(&self, item: &Item, node: Node<'t>) -> bool {

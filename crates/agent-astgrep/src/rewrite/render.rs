@@ -8,7 +8,7 @@ use agent_grammars::tree_sitter::Tree;
 use super::layout::Layout;
 use super::output::Output;
 use super::template::{Piece, Template};
-use super::{Edit, Job};
+use super::{Edit, Job, MAX_NESTED};
 use crate::pattern::{Capture, Match, Pattern};
 use crate::symbols::{COMMA, COMMENT, SEMICOLON};
 
@@ -38,6 +38,8 @@ pub(super) struct Rendered {
     pub(super) spots: Vec<Spot>,
     pub(super) edits: Vec<Edit>,
     pub(super) applied: HashSet<usize>,
+    /// Matches that lie in too many others.
+    pub(super) too_deep: HashSet<usize>,
     pub(super) dropped_comments: usize,
 }
 
@@ -80,6 +82,10 @@ impl<'a> Renderer<'a> {
             let replaced = &self.matches[index].replaced;
             if replaced.start >= range.end {
                 break;
+            }
+            if self.depth >= MAX_NESTED {
+                self.rendered.too_deep.insert(index);
+                continue;
             }
             if replaced.start < position || replaced.end > range.end {
                 continue;

@@ -63,6 +63,18 @@ pub(super) fn check(job: &Job<'_>, rendered: &Rendered) -> Result<(), RewriteErr
             return Err(error.at_line(line(spot.index)));
         }
     }
+    for spot in &rendered.spots {
+        if let Wrap::Replacement { index } = spot.wrap
+            && joins_the_line_before(job, &after, matches[index].range.start, rendered, spot)
+        {
+            let error = RewriteError::new(
+                ErrorKind::Precedence,
+                "the rewrite would go on with the statement before it, since nothing ends that one; \
+                 write the rewrite so that it begins with a word, or with a `;`",
+            );
+            return Err(error.at_line(line(index)));
+        }
+    }
     let indented = pattern.grammar.profile().layout == Layout::Indented;
     if indented && empty_blocks(&after, &pattern.symbols) > empty_blocks(before, &pattern.symbols) {
         return Err(RewriteError::new(
@@ -106,6 +118,38 @@ fn holds(tree: &Tree, job: &Job<'_>, rendered: &Rendered, spot: &Spot) -> bool {
         .collect();
     run.first().is_some_and(|first| first.start_byte() == start)
         && run.last().is_some_and(|last| ends_here(last.end_byte()))
+}
+
+/// Whether what began a statement begins none any more: where a line's end is all that ends a
+/// statement, `(`, `[` and an operator go on with the line before.
+fn joins_the_line_before(
+    job: &Job<'_>,
+    after: &Tree,
+    start: usize,
+    rendered: &Rendered,
+    spot: &Spot,
+) -> bool {
+    let symbols = &job.pattern.symbols;
+    let Some(before) = list_begun_at(job.tree, symbols, start) else { return false };
+    let text = &rendered.out[spot.range.clone()];
+    let blank = text.len() - text.trim_ascii_start().len();
+    blank < text.len()
+        && list_begun_at(after, symbols, spot.range.start + blank).is_none_or(|list| list != before)
+}
+
+/// The kind of the file or the list of which an element begins here.
+fn list_begun_at(tree: &Tree, symbols: &Symbols, start: usize) -> Option<u16> {
+    let mut node = tree.root_node().descendant_for_byte_range(start, start + 1)?;
+    loop {
+        let parent = node.parent()?;
+        if parent.parent().is_none() || symbols.has(parent, LIST) {
+            return (node.start_byte() == start).then(|| parent.kind_id());
+        }
+        if parent.start_byte() != start {
+            return None;
+        }
+        node = parent;
+    }
 }
 
 fn terminator_only(text: &[u8]) -> bool {

@@ -5,15 +5,22 @@
 mod answers;
 mod cases;
 mod differential;
+mod distinct;
 mod ladder;
 
 use libtest_mimic::Arguments;
 
 fn main() {
     let arguments = Arguments::from_args();
-    let trials = [cases::trials(), differential::trials(), answers::trials(), ladder::trials()]
-        .into_iter()
-        .flatten()
-        .collect();
+    let trials = [
+        cases::trials(),
+        differential::trials(),
+        distinct::trials(),
+        answers::trials(),
+        ladder::trials(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     libtest_mimic::run(&arguments, trials).exit();
 }

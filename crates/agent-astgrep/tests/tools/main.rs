@@ -7,7 +7,7 @@ use std::{fs, os::unix::fs::MetadataExt, sync::Arc};
 use agent_astgrep::{MAX_STAGED, Structure, Trees};
 use agent_edits::Edits;
 use agent_grammars::Grammars;
-use agent_tool_core::{Context, Tool, ToolError, ToolOutput};
+use agent_tool_core::{Context, Stop, Tool, ToolError, ToolOutput};
 use agent_workspace::Workspace;
 use serde_json::{Value, json};
 
@@ -206,12 +206,12 @@ fn nothing_found_says_what_was_done() {
             output.data["parsed"].as_u64(),
             output.data["syntax_errors"].as_u64()
         ),
-        (Some(5), Some(0), Some(0))
+        (Some(3), Some(0), Some(0))
     );
     let text = output.joined_text();
     assert!(
         text.starts_with(
-            "no match; python as statement, 5 files searched, 0 of them hold all words"
+            "no match; python as statement, 3 files searched, 0 of them with all words"
         ),
         "{text}"
     );
@@ -412,4 +412,77 @@ fn an_edit_uses_the_trees_of_a_search_and_sees_a_file_that_changed_since() {
     assert_eq!(data["replacements"], 3);
     assert!(data["diff"].as_str().expect("a diff").contains("+h(7)\n"), "{}", data["diff"]);
     assert_eq!(checkout.trees.kept().0, 4);
+}
+
+// spec: AST-03
+#[test]
+fn the_whole_workspace_is_every_root_of_it() {
+    let folders = [(); 3].map(|()| tempfile::tempdir().expect("a folder"));
+    fs::write(folders[0].path().join("a.txt"), "").expect("a file");
+    fs::write(folders[1].path().join("b.py"), "f(1)\n").expect("a file");
+    let roots = Workspace::builder().named_root("a", folders[0].path());
+    let workspace = roots.named_root("b", folders[1].path()).open().expect("a workspace");
+    let edits = Edits::open(&workspace, folders[2].path().join("journals")).expect("a journal");
+    let structure = Structure::new(workspace, edits, Arc::new(Grammars::bundled()));
+    let args = serde_json::from_value(json!({"pattern": "f($A)"})).expect("arguments");
+    let outcome = structure.grep(&args, &Stop::new()).expect("an outcome");
+    assert_eq!((outcome.shown, outcome.matches[0].file.as_str()), (1, "b:b.py"));
+}
+
+// spec: AST-03
+#[test]
+fn a_name_that_is_no_text_hides_no_other_file() {
+    use std::os::unix::ffi::OsStrExt;
+    let checkout = Checkout::new(&[("zz.py", "f(1)\n")]);
+    let odd = std::ffi::OsStr::from_bytes(b"bad\xff.py");
+    fs::write(checkout.folder.path().join(odd), "f(2)\n").expect("a file");
+    assert_eq!(checkout.data("ast_grep", json!({"pattern": "f($A)"}))["shown"], 2);
+}
+
+// spec: AST-06
+#[test]
+fn what_was_searched_is_counted_without_what_was_skipped() {
+    let checkout = Checkout::new(&[("a.py", "f(1)\n\0"), ("b.py", "g(1)\n"), ("c.rs", "")]);
+    let output = checkout
+        .call("ast_grep", json!({"pattern": "f($A)", "language": "python"}))
+        .expect("an output");
+    assert_eq!(output.data["searched"], 1);
+    let text = output.joined_text();
+    assert!(text.contains("1 file searched, 0 of them with all words"), "{text}");
+    assert!(text.contains("No file that was read holds all the words"), "{text}");
+    let text = checkout
+        .call("ast_grep", json!({"pattern": "f($A);", "language": "c"}))
+        .expect("an output")
+        .joined_text();
+    let expected = "no match; c as statement, 0 files searched. No c file is there; there are files of \
+                    python (2), rust (1). Hidden and ignored files are left out unless `path` names \
+                    one or its folder.";
+    assert_eq!(text, expected);
+}
+
+// spec: AST-08
+#[test]
+fn a_rewrite_that_changes_nothing_stages_nothing() {
+    let checkout = Checkout::new(&CALLS);
+    let output = checkout
+        .call("ast_edit", json!({"pattern": "f($A)", "rewrite": "f($A)"}))
+        .expect("an output");
+    assert_eq!(output.data["edit_id"], Value::Null);
+    let text = output.joined_text();
+    assert!(
+        text.contains("4 matches, in files that stay as they are, read as the rewrite"),
+        "{text}"
+    );
+}
+
+// spec: AST-08
+#[test]
+fn matches_nested_deeper_than_any_stack_are_left_and_listed() {
+    let deep = format!("{}1{};\n", "f(".repeat(4_000), ")".repeat(4_000));
+    let checkout = Checkout::new(&[("p.js", deep.as_str())]);
+    let data = checkout.data("ast_edit", json!({"pattern": "f($X)", "rewrite": "g($X)"}));
+    assert_eq!(data["replacements"], agent_astgrep::MAX_NESTED);
+    let left = data["left"].as_array().expect("a list");
+    assert_eq!(left.len(), 4_000 - agent_astgrep::MAX_NESTED);
+    assert_eq!(left[0], "p.js:1 (it is nested too deep in other matches)");
 }

@@ -204,3 +204,18 @@ fn changes_of_one_workspace_take_turns() {
     assert_eq!(fixture.read("count").bytes, total.as_bytes());
     assert_eq!(fixture.read("copy").bytes, total.as_bytes());
 }
+
+#[test]
+fn without_a_state_folder_a_change_is_planned_and_not_made() {
+    let fixture = Fixture::new();
+    fixture.put("a", "one");
+    let edits = Edits::without_state_folder(&fixture.workspace, "there is no place for a journal");
+    let plan = fixture.writes(&[("a", "two")]);
+    let error = edits.apply(&plan).unwrap_err();
+    assert_eq!(
+        (error.code(), error.message()),
+        ("state_folder", "there is no place for a journal")
+    );
+    assert_eq!(fixture.read_raw("a"), b"one");
+    assert!(edits.recovered().is_empty());
+}

@@ -150,3 +150,53 @@ fn two_names_of_one_file_cannot_get_two_modes() {
     assert_eq!(fixture.read("a").bytes, b"text");
     assert_eq!(fixture.read("b").identity.mode & 0o777, 0o755);
 }
+
+#[test]
+fn nothing_in_a_git_folder_is_planned_by_any_name() {
+    let fixture = Fixture::new();
+    fixture.put(".git/hooks/pre-commit", "old");
+    fixture.put("sub/.git", "gitdir: ../.git/modules/sub\n");
+    fixture.put("a", "a");
+    fixture.put(".gitignore", "a");
+    symlink(".git/hooks", fixture.root().join("hooks")).unwrap();
+    symlink("a", fixture.root().join("sub/.Git")).unwrap();
+    let before = fixture.tree();
+    let path = |text| fixture.path(text);
+    let bytes = || b"new".to_vec();
+    let names = [
+        ".git/hooks/pre-commit",
+        ".git/hooks/post-merge",
+        ".git/new/deep",
+        ".GIT/config",
+        ".g\u{200c}it/config",
+        "git~1/config",
+        "hooks/pre-commit",
+        "hooks/post-merge",
+        "sub/.git",
+        "sub/.Git",
+        "new/.git/config",
+    ];
+    for name in names {
+        let mut plan = fixture.plan();
+        assert_eq!(code(plan.write(&path(name), bytes())), "protected_path", "{name}");
+        assert_eq!(code(plan.create(&path(name), bytes())), "protected_path", "{name}");
+        assert_eq!(code(plan.modify(&path(name), fixture.read("a"), bytes())), "protected_path");
+        assert_eq!(code(plan.delete(&path(name))), "protected_path", "{name}");
+        assert_eq!(code(plan.rename(&path(name), &path("b"), None)), "protected_path", "{name}");
+        assert_eq!(code(plan.rename(&path("a"), &path(name), None)), "protected_path", "{name}");
+        assert_eq!(code(plan.executable(&path(name), Executable::Yes)), "protected_path", "{name}");
+        assert!(plan.entries().is_empty(), "{name}");
+    }
+    assert_eq!(fixture.tree(), before);
+    let said = fixture.plan().write(&path(".git/config"), bytes()).unwrap_err().to_string();
+    assert_eq!(
+        said,
+        "`.git/config` belongs to git, which runs what its hooks and its configuration name, so it is not changed \
+         here; change it with git's own commands, or ask the person to"
+    );
+    let mut plan = fixture.plan();
+    for name in [".gitignore", ".github/workflows/a.yml", "a.git/b", "git/c"] {
+        plan.write(&path(name), bytes()).unwrap();
+    }
+    assert_eq!(fixture.read(".git/hooks/pre-commit").bytes, b"old", "reading stays allowed");
+}

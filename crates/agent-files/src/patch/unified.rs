@@ -172,7 +172,13 @@ fn hunks(source: &mut Source<'_>) -> Result<Vec<Hunk>, ToolError> {
                 break;
             }
         }
-        body(source, &mut hunk, counts);
+        let missing = body(source, &mut hunk, counts);
+        if missing > 0 && source.peek_text().is_none() {
+            return Err(source.invalid(&format!(
+                "the last hunk has fewer lines than its header says, {missing} or more are missing, so the patch may be cut \
+                 off; send all of it, or write `@@` without numbers"
+            )));
+        }
         if hunk.lines.is_empty() {
             return Err(
                 source.invalid("the hunk has no lines; write those that stay, go and are new")
@@ -185,7 +191,8 @@ fn hunks(source: &mut Source<'_>) -> Result<Vec<Hunk>, ToolError> {
 
 /// Takes the lines of a hunk. The counts decide while they last; models count badly, so what looks
 /// like a line of a hunk is taken beyond them too, and where it is placed is decided by its context.
-fn body(source: &mut Source<'_>, hunk: &mut Hunk, counts: Option<(usize, usize)>) {
+/// Gives back how many lines that were counted did not come, at least.
+fn body(source: &mut Source<'_>, hunk: &mut Hunk, counts: Option<(usize, usize)>) -> usize {
     let (mut old, mut new) = counts.unwrap_or_default();
     let mut blank = 0;
     while let Some(line) = source.peek() {
@@ -220,6 +227,7 @@ fn body(source: &mut Source<'_>, hunk: &mut Hunk, counts: Option<(usize, usize)>
     }
     let kept = hunk.lines.len() - blank;
     hunk.lines.truncate(kept);
+    old.max(new)
 }
 
 /// `git format-patch` ends with `-- ` and its version.

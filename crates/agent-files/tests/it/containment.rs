@@ -59,6 +59,33 @@ fn no_tool_leaves_the_workspace() {
 }
 
 #[test]
+fn what_belongs_to_git_is_read_and_never_changed() {
+    let checkout =
+        Checkout::new([(".git/hooks/x", "s\n"), (".git/config", "s\n"), ("in.txt", "s\n")]);
+    symlink(".git/hooks", checkout.path("hooks")).unwrap();
+    for path in [".git/config", ".git/hooks/x", ".git/new", "hooks/x", "a/../.git/config"] {
+        for (tool, args) in calls(path) {
+            if tool == "read" || tool == "search" {
+                continue;
+            }
+            let code = checkout.refused(tool, args.clone());
+            // What is not there cannot be changed, wherever it is not.
+            let is_refused =
+                code == "protected_path" || (path == ".git/new" && code == "not_found");
+            assert!(is_refused, "{tool} {args}: {code}");
+        }
+    }
+    let mode = "diff --git a/.git/hooks/x b/.git/hooks/x\nold mode 100644\nnew mode 100755\n";
+    assert_eq!(checkout.refused("apply_patch", json!({ "patch": mode })), "protected_path");
+    for file in [".git/hooks/x", ".git/config", "in.txt"] {
+        assert_eq!(checkout.bytes(file).unwrap(), b"s\n", "{file}");
+    }
+    assert_eq!(checkout.bytes(".git/new"), None);
+    let read = checkout.call("read", json!({"path": ".git/config"})).unwrap();
+    assert_eq!(read.joined_text(), "1\ts");
+}
+
+#[test]
 fn a_path_with_a_nul_byte_is_refused() {
     let checkout = Checkout::new([("in.txt", "s\n")]);
     for (tool, args) in calls("in\0.txt") {
@@ -110,4 +137,18 @@ fn what_the_host_excludes_is_searched_only_where_it_is_named() {
     assert_eq!(found(&SearchArgs::glob("*.txt")), ["a.txt"]);
     let named = files.search(&SearchArgs::pattern("one").within("gen/b.txt"), &Stop::new());
     assert_eq!(named.unwrap().matches[0].file, "gen/b.txt");
+}
+
+#[test]
+fn a_search_without_a_path_is_of_every_root() {
+    let folders = [(); 3].map(|()| tempfile::tempdir().unwrap());
+    std::fs::write(folders[0].path().join("a.txt"), "one\n").unwrap();
+    std::fs::write(folders[1].path().join("b.txt"), "one\n").unwrap();
+    let roots = agent_workspace::Workspace::builder().named_root("a", folders[0].path());
+    let workspace = roots.named_root("b", folders[1].path()).open().unwrap();
+    let edits = agent_edits::Edits::open(&workspace, folders[2].path().join("journals")).unwrap();
+    let files = agent_files::Files::new(workspace, edits);
+    let found = files.search(&SearchArgs::pattern("one"), &Stop::new()).unwrap();
+    let found: Vec<_> = found.matches.iter().map(|found| found.file.as_str()).collect();
+    assert_eq!(found, ["a:a.txt", "b:b.txt"]);
 }

@@ -100,6 +100,52 @@ fn by_the_tool(before: &Tree, patch: &str) -> Result<Tree, String> {
     }
 }
 
+/// Whether git takes a patch at all.
+fn git_refuses(before: &Tree, patch: &str) -> bool {
+    let folder = TempDir::new().unwrap();
+    put(folder.path(), before);
+    let file = TempDir::new().unwrap();
+    let file = file.path().join("patch");
+    fs::write(&file, patch).unwrap();
+    let output = Command::new("git").current_dir(folder.path()).arg("apply").arg(&file).output();
+    !output.unwrap().status.success()
+}
+
+#[test]
+fn a_diff_that_was_cut_off_is_refused_as_git_refuses_it() {
+    let before = tree([("a.txt", "one\ntwo\nthree\nfour\n", false), ("b.txt", "b\n", false)]);
+    let after = tree([("a.txt", "one\n2\nthree\nfour\n", false), ("b.txt", "B\n", false)]);
+    let whole = diff(&before, &after, 3);
+    let lines: Vec<&str> = whole.lines().collect();
+    let mut refused = 0;
+    for kept in 1..lines.len() {
+        let cut = lines[..kept].join("\n") + "\n";
+        if !git_refuses(&before, &cut) {
+            continue;
+        }
+        refused += 1;
+        let came = by_the_tool(&before, &cut);
+        let error = came.expect_err(&cut);
+        assert!(error.starts_with("invalid_patch: "), "{error}\n{cut}");
+        let in_a_hunk = cut.rsplit("@@ ").next().is_some_and(|body| body.contains('\n'))
+            && lines[kept - 1].starts_with([' ', '-', '+'])
+            && !lines[kept - 1].starts_with("---")
+            && !lines[kept - 1].starts_with("+++");
+        if in_a_hunk {
+            assert!(error.contains("cut off"), "{error}\n{cut}");
+        }
+    }
+    assert!(refused > 5, "{refused}");
+    assert!(git_refuses(&before, "--- a/a.txt\n+++ b/a.txt\n@@ -1,4 +1,4 @@\n one\n-two\n"));
+    let cut = "--- a/a.txt\n+++ b/a.txt\n@@ -1,4 +1,4 @@\n one\n-two\n";
+    assert_eq!(
+        by_the_tool(&before, cut),
+        Err("invalid_patch: line 5 of the patch: the last hunk has fewer lines than its header says, 3 or more are \
+             missing, so the patch may be cut off; send all of it, or write `@@` without numbers"
+            .to_owned())
+    );
+}
+
 fn check(before: &Tree, after: &Tree, context: usize) {
     let patch = diff(before, after, context);
     let git = by_git(before, &patch);

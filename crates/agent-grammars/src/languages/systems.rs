@@ -101,6 +101,7 @@ pub(super) static GO: Profile = Profile {
 
 pub(super) static ZIG: Profile = Profile {
     id: "zig",
+    values: &["null", "undefined", "unreachable", "true", "false"],
     extensions: &["zig", "zon"],
     contexts: &[
         statement("fn __f() void { ", "\n}"),

@@ -17,6 +17,7 @@ pub(super) static JAVASCRIPT: Profile = Profile {
         declaration(""),
         other("object member", "__v = { ", "\n};"),
         other("case", "switch (__v) { ", "\n}"),
+        other("decorator", "class __C { ", "\n__m() {} }"),
     ],
     spellings: &[Spelling::Identifier, Spelling::Quoted],
     reserved: &[
@@ -73,6 +74,7 @@ pub(super) static TYPESCRIPT: Profile = Profile {
         other("interface member", "interface __I { ", "\n}"),
         other("type", "type __T = ", "\n;"),
         other("case", "switch (__v) { ", "\n}"),
+        other("decorator", "class __C { ", "\n__m() {} }"),
     ],
     opaque: &[
         "string",

@@ -233,6 +233,7 @@ pub(crate) fn an_id_that_was_given_away_is_left_alone() {
             started(released.id()),
         );
         tell_and_end(guard, &lines);
+        until("the registered one has ended", || !lives(registered.id()));
         assert_eq!(registered.wait().unwrap().code(), None, "{kind}: ended by a signal");
         assert!(lives(stale.id()) && lives(released.id()), "{kind}");
         for child in [&mut stale, &mut released] {
@@ -255,6 +256,7 @@ pub(crate) fn what_carries_the_mark_is_killed_though_it_was_never_registered() {
         let others = ["other-this-run.7", "this-run-too.7", "outer.1"].map(spawn);
         tell_and_end(guard_of(kind, "this-run"), "");
         for mut child in ours {
+            until("what carries the mark has ended", || !lives(child.id()));
             assert!(!child.wait().unwrap().success(), "{kind}");
         }
         for mut child in others {
@@ -275,6 +277,7 @@ pub(crate) fn half_a_line_says_nothing() {
         tell_and_end(guard_of(kind, "no-run"), &line);
         assert!(lives(child.id()), "{kind}");
         tell_and_end(guard_of(kind, "no-run"), &(line + "\n"));
+        until("the registered one has ended", || !lives(child.id()));
         assert!(!child.wait().unwrap().success(), "{kind}");
     }
 }

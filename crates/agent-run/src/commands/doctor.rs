@@ -90,11 +90,39 @@ struct Group {
     name: &'static str,
     /// Those on this surface.
     tools: Vec<String>,
-    /// What it has.
+    /// What it has beyond what all builds have.
     has: Vec<String>,
     /// What it could have, and how to get it.
     missing: Vec<Missing>,
+    /// How a person reads the two lists.
+    #[serde(skip)]
+    words: GroupWords,
 }
+
+/// The words around the lists of a group.
+#[derive(Clone, Copy, Debug, Default)]
+struct GroupWords {
+    nothing: &'static str,
+    having: &'static str,
+    lacking: &'static str,
+    remedy: &'static str,
+}
+
+/// For what is built in, or could be.
+const BUILT_IN: GroupWords = GroupWords {
+    nothing: "needs nothing that is not built in",
+    having: "built in",
+    lacking: "not built in",
+    remedy: "take",
+};
+
+/// For programs that are found, or not.
+const FOUND: GroupWords = GroupWords {
+    nothing: "none was found for the files here",
+    having: "found",
+    lacking: "not here",
+    remedy: "since",
+};
 
 #[derive(Debug, Serialize)]
 struct Missing {
@@ -147,19 +175,10 @@ fn look(options: &Options, report: &mut Report) -> Result<()> {
         "nobody is asked: what needs approval is refused, unless --approve all says otherwise"
     };
     report.terminal = Some(TerminalFound { present, said });
-    let state = State::open().and_then(|state| {
-        let writable = state.check_writable();
-        report.state = Some(StateFound { path: state.home().into(), writable: writable.is_ok() });
-        writable.with_context(|| {
-            format!(
-                "the state folder {} cannot be written; name another by XDG_STATE_HOME",
-                state.home().display()
-            )
-        })
-    });
-    if let Err(error) = state {
-        report.problems.push(format!("{error:#}"));
-    }
+    let state = State::open();
+    let writable = state.problem().is_none();
+    report.state = state.home().map(|home| StateFound { path: home.into(), writable });
+    report.problems.extend(state.problem().map(|why| format!("no file can be changed: {why}")));
     let config = Config::load(options)?;
     report.surface = Some(config.surface);
     report.approve = Some(config.approve.unwrap_or_else(default_approve));
@@ -167,9 +186,6 @@ fn look(options: &Options, report: &mut Report) -> Result<()> {
     report.trust_said_by = config.trust.said_by();
     report.configuration.clone_from(&config.layers);
     report.ignored_configuration.clone_from(&config.ignored);
-    if !report.problems.is_empty() {
-        return Ok(());
-    }
     let mut wishes = Wishes::of_nobody();
     wishes.trees = Trees::new(0);
     // Programs are probed, which needs a runtime.
@@ -200,14 +216,16 @@ fn run(assembled: &Assembled, report: &mut Report) {
         Group {
             name: "files",
             tools: of(&["read", "write", "edit", "apply_patch", "search"]),
-            has: vec!["all that it needs is built in".to_owned()],
+            has: Vec::new(),
             missing: Vec::new(),
+            words: BUILT_IN,
         },
         Group {
             name: "structure",
             tools: of(&["ast_grep", "ast_edit", "resolve"]),
             has: grammars.iter().map(|grammar| grammar.id().to_owned()).collect(),
             missing: missing(grammars),
+            words: BUILT_IN,
         },
     ];
     for recovery in edits.recovered() {
@@ -241,8 +259,9 @@ async fn servers(assembled: &Assembled) -> Group {
     Group {
         name: "servers",
         tools: tools.filter(|tool| names.contains(&tool.as_str())).collect(),
-        has: if has.is_empty() { vec!["none for the files here".to_owned()] } else { has },
+        has,
         missing: missing.collect(),
+        words: FOUND,
     }
 }
 

@@ -5,10 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use agent_tool_core::{Part, ToolCall, ToolResult, ToolSpec, for_person};
 use anyhow::Result;
 
-use crate::style::{ALERT, FAINT, STRONG, diff, in_style};
-
-/// How long the first line of a description may be in a list.
-const SUMMARY_CHARS: usize = 90;
+use crate::style::{ALERT, FAINT, STRONG, diff, in_style, remark};
 
 /// A line that a program reads.
 pub(super) fn line(text: &str) -> Result<()> {
@@ -19,8 +16,7 @@ pub(super) fn line(text: &str) -> Result<()> {
 pub(super) fn specs(specs: &[ToolSpec]) -> Result<()> {
     let mut out = anstream::stdout().lock();
     for spec in specs {
-        let first = spec.description.lines().next().unwrap_or_default();
-        let summary = agent_tool_core::clip(first, SUMMARY_CHARS).text;
+        let summary = first_sentence(&spec.description);
         writeln!(
             out,
             "{} {:5} {}",
@@ -38,7 +34,19 @@ pub(super) fn specs(specs: &[ToolSpec]) -> Result<()> {
         });
         writeln!(out, "{:12} {}", "", names.collect::<Vec<_>>().join(", "))?;
     }
+    drop(out);
+    remark(in_style(FAINT, "--json shows whole descriptions and schemas"));
     Ok(())
+}
+
+/// The first sentence of a description, with an ellipsis where its line ends before it does.
+fn first_sentence(description: &str) -> String {
+    let line = description.lines().next().unwrap_or_default();
+    match line.split_once(". ") {
+        Some((sentence, _)) => format!("{sentence}."),
+        None if line.ends_with('.') => line.to_owned(),
+        None => format!("{line} …"),
+    }
 }
 
 /// A call of a script, before its result.
@@ -75,7 +83,7 @@ pub(super) fn result(result: &ToolResult) -> Result<()> {
         }
         Err(error) => {
             let message = for_person(&error.message);
-            anstream::eprintln!("{} {message}", in_style(ALERT, format!("{}:", error.code)));
+            remark(format!("{} {message}", in_style(ALERT, format!("{}:", error.code))));
         }
     }
     Ok(())

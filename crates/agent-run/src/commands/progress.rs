@@ -6,7 +6,7 @@ use agent_tiers::{LiveCall, Run, WaitsFor, Watcher, What};
 use agent_tool_core::{CallId, Event, for_person};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use crate::style::{FAINT, in_style};
+use crate::style::{FAINT, in_style, remark};
 
 /// Work that is done sooner needs no word about its progress, and after it there is at most one
 /// word for each such time.
@@ -38,7 +38,7 @@ pub(super) async fn tell(run: &Run) -> Infallible {
                 None => continue,
             };
             if told.words != words {
-                anstream::eprintln!("{}", in_style(FAINT, for_person(&words)));
+                remark(in_style(FAINT, for_person(&words)));
                 *told = Told { at: Some(Instant::now()), words };
             }
         }

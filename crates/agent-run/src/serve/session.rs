@@ -35,7 +35,7 @@ use crate::{
     assemble::{Assembled, Wishes, assemble},
     config::Config,
     signals::Ended,
-    style::{FAINT, in_style},
+    style::{FAINT, in_style, remark},
     trust::Trust,
 };
 
@@ -240,6 +240,9 @@ impl<'a> Session<'a> {
         for message in &config.ignored {
             self.warn(message.clone());
         }
+        if let Some(problem) = state.problem() {
+            self.warn(format!("no file can be changed and no long result kept: {problem}"));
+        }
         for recovery in edits.recovered() {
             self.warn(format!("of an earlier run: {recovery}"));
         }
@@ -277,7 +280,7 @@ impl<'a> Session<'a> {
         if let Some(run) = run
             && let Err(failure) = run.flush().await
         {
-            anstream::eprintln!("{}", in_style(FAINT, failure));
+            remark(in_style(FAINT, failure));
         }
     }
 }

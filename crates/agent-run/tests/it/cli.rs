@@ -168,3 +168,156 @@ command = "./evil"
         "a flag does not widen it"
     );
 }
+
+/// What the program says on standard error, with its exit status.
+fn refused(home: &Home, args: &[&str]) -> (Option<i32>, String) {
+    let output = home.run(args);
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn help_and_lists_say_what_may_be_written() {
+    let home = Home::new(&[]);
+    let out = |args: &[&str]| String::from_utf8(home.run(args).stdout).expect("UTF-8");
+    let help = out(&["--help"]);
+    assert!(help.contains("[possible values: full, plan, read-only]"), "{help}");
+    let tools = home.run(&["tools"]);
+    let listed = String::from_utf8_lossy(&tools.stdout);
+    for sentence in [
+        "Reads a file with line numbers, or shows a png, jpeg, gif or webp picture.\n",
+        "Creates a file, with its folders, or replaces all of its text.\n",
+        "Applies a patch to several files, all or none: a unified diff, or …\n",
+    ] {
+        assert!(listed.contains(sentence), "{sentence}: {listed}");
+    }
+    assert!(!listed.contains("more characters"), "{listed}");
+    assert_eq!(
+        String::from_utf8_lossy(&tools.stderr),
+        "--json shows whole descriptions and schemas\n"
+    );
+}
+
+#[test]
+fn arguments_that_are_no_json_are_shown_with_an_example() {
+    let home = Home::new(&[]);
+    let (code, said) = refused(&home, &["call", "read", "path: a.txt"]);
+    assert_eq!(code, Some(2));
+    assert_eq!(
+        said,
+        "error: the arguments are no JSON: expected value at column 1 in `path: a.txt`; write one JSON object, for the \
+         shell in single quotes: agent-run call read '{\"path\": \"README.md\"}'\n"
+    );
+}
+
+#[test]
+fn a_wrong_line_of_a_script_is_named_and_nothing_is_called() {
+    let home = Home::new(&[("a.txt", "one\n")]);
+    let good = "{\"tool\": \"read\", \"args\": {\"path\": \"a.txt\"}}";
+    for (wrong, said) in [
+        (
+            "{\"tool\": \"read\"",
+            "line 4: EOF while parsing an object at column 15 in `{\"tool\": \"read\"`; a call is",
+        ),
+        ("{\"args\": {}}", "line 4: missing field `tool` at column 12 in"),
+        (
+            "{\"tool\": \"read\", \"arg\": {}}",
+            "line 4: unknown field `arg`, expected `tool` or `args`",
+        ),
+    ] {
+        home.put("calls.jsonl", &format!("# a comment\n\n{good}\n{wrong}\n"));
+        let output = home.run(&["script", "calls.jsonl"]);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{told}");
+        assert!(told.starts_with(&format!("error: calls.jsonl: {said}")), "{told}");
+    }
+    home.put("calls.jsonl", &format!("# a comment\n\n  # another\n{good}\n"));
+    let output = home.run(&["--json", "script", "calls.jsonl"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 1);
+}
+
+#[test]
+fn a_wrong_call_says_what_is_wrong_before_it_says_that_nobody_approves() {
+    let home = Home::new(&[("a.txt", "one\n")]);
+    for (tool, args, code, said) in [
+        (
+            "write",
+            r#"{"path": "b"}"#,
+            "invalid_args",
+            "write: the argument `content` is missing; it takes a string",
+        ),
+        (
+            "write",
+            r#"{"path": 3, "content": ""}"#,
+            "invalid_args",
+            "write: `path` came as 3 but takes a string",
+        ),
+        ("resolve", r#"{"edit_id": "edit_9", "action": "accept"}"#, "unknown_edit", "edit_9"),
+        (
+            "edit",
+            r#"{"path": "a.txt", "old_string": "two", "new_string": "2"}"#,
+            "no_match",
+            "a.txt",
+        ),
+        ("write", r#"{"path": ".git/config", "content": ""}"#, "protected_path", "belongs to git"),
+        ("write", r#"{"path": "b", "content": "c"}"#, "no_approver", "needs approval"),
+        (
+            "read",
+            r#"{"path": "a.txt", "offset": -1}"#,
+            "invalid_args",
+            "read: `offset` came as -1 but takes a whole number that is not negative",
+        ),
+        (
+            "read",
+            r#"{"path": "a.txt", "limit": 1.5}"#,
+            "invalid_args",
+            "read: `limit` came as 1.5 but takes a whole number",
+        ),
+        (
+            "read",
+            r#"{"path": "a.txt", "offset": 0}"#,
+            "invalid_args",
+            "read: `offset` came as 0 but takes a whole number from 1 up",
+        ),
+        (
+            "search",
+            r#"{"pattern": "o", "max_results": -3}"#,
+            "invalid_args",
+            "search: `max_results` came as -3 but takes",
+        ),
+        (
+            "ast_grep",
+            r#"{"pattern": "o", "max_results": -3}"#,
+            "invalid_args",
+            "ast_grep: `max_results` came as -3 but takes",
+        ),
+        (
+            "reed",
+            "{}",
+            "unknown_tool",
+            "the nearest is `read`; call one of read, write, edit, apply_patch, search, ast_grep, ast_edit, resolve",
+        ),
+    ] {
+        let result = home.json(&["--json", "call", tool, args]);
+        let message = result["error"]["message"].as_str().unwrap_or_default();
+        assert_eq!(result["error"]["code"], code, "{tool} {args}: {message}");
+        assert!(message.contains(said), "{tool} {args}: {message}");
+        assert!(!message.contains("usize") && !message.contains("u32"), "{message}");
+    }
+}
+
+#[test]
+fn no_rewrite_changes_what_belongs_to_git() {
+    let home = Home::new(&[(".git/hooks/a.py", "f(1)\n")]);
+    let args = r#"{"pattern": "f($A)", "rewrite": "g($A)", "path": ".git/hooks/a.py"}"#;
+    let found = home.json(&[
+        "--json",
+        "call",
+        "ast_grep",
+        r#"{"pattern": "f($A)", "path": ".git/hooks/a.py"}"#,
+    ]);
+    assert_eq!(found["data"]["total"], 1, "reading stays allowed");
+    let staged = home.json(&["--json", "--approve", "all", "call", "ast_edit", args]);
+    assert_eq!(staged["error"]["code"], "protected_path", "{staged}");
+    assert_eq!(home.file(".git/hooks/a.py"), "f(1)\n");
+}

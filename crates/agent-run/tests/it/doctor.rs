@@ -63,10 +63,13 @@ fn the_same_is_said_in_words() {
     for words in [
         "files          read, search\n",
         "structure      ast_grep\n",
-        "programs       none is needed: neither Node nor Python nor a server\n",
+        "               needs nothing that is not built in\n",
+        "               built in: bash, c, ",
+        "programs       no other program is needed: no Node, no Python, no server\n",
         "terminal       none; nobody is asked",
         "trust          not trusted: nobody said",
         "surface        plan\n",
+        ".agent-run.toml: no file\n",
         "usable (agent-run ",
     ] {
         assert!(said.contains(words), "{words}\n{said}");

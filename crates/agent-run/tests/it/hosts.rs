@@ -69,6 +69,19 @@ fn a_host_in_python_owns_a_run() {
 }
 
 #[test]
+fn a_host_says_which_checkout_it_needs() {
+    let home = Home::new(&[]);
+    let mut command = Command::new("python3");
+    command.arg(fixtures().join("hosts/python/host.py")).env("PYTHONDONTWRITEBYTECODE", "1");
+    command.arg(env!("CARGO_BIN_EXE_agent-run")).arg(home.checkout.path());
+    home.adopt(&mut command);
+    let output = command.stdin(Stdio::null()).output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{said}");
+    assert!(said.contains("/web; give a copy of fixtures/projects/example"), "{said}");
+}
+
+#[test]
 fn a_host_in_typescript_owns_a_run() {
     let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/npm/node_modules");
     let compiler = tools.join(".bin/tsc");

@@ -2,13 +2,16 @@
 
 mod artifacts;
 mod cli;
+mod config;
 mod doctor;
 mod home;
 mod hosts;
 mod peer;
+mod pipes;
 mod processes;
 mod schema;
 mod serve;
+mod state;
 mod terminal;
 mod tmux;
 mod trust;

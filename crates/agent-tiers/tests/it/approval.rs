@@ -65,6 +65,28 @@ async fn with_nobody_there_a_call_that_asks_is_refused_at_once_and_no_person_is_
     }
 }
 
+#[tokio::test]
+async fn what_is_wrong_with_a_call_is_said_before_anybody_is_asked_or_missed() {
+    let (port, mut cards) = person();
+    for approval in [asking(&port), Approval::default(), by(ApproveMode::All, Rules::default())] {
+        let schema = json!({"type": "object", "properties": {"edit": {"type": "string"}}, "required": ["edit"]});
+        let spec = ToolSpec::new("settle", Tier::Write, "").with_input(schema);
+        let unknown =
+            || ToolError::new(ErrorKind::NotFound, "unknown_edit", "there is no such edit");
+        let settle = FnTool::new(spec, move |_, _| async move { Err(unknown()) })
+            .with_preview(move |_| Err(unknown()));
+        let run = Run::builder(registry([settle])).approval(approval).build();
+        let view = full(&run);
+        let wrong = call_with(&view, "settle", json!({"edit": 3})).await.expect_err("wrong");
+        let said = "settle: `edit` came as 3 but takes a string";
+        assert_eq!((&*wrong.code, &*wrong.message), ("invalid_args", said));
+        let preview = view.preview(&ToolCall::new("settle", json!({}))).await.expect_err("wrong");
+        assert_eq!(preview.code, "invalid_args");
+        assert_eq!(code(call_with(&view, "settle", json!({"edit": "x"})).await), "unknown_edit");
+    }
+    assert!(cards.try_recv().is_err());
+}
+
 // spec: TIER-07
 #[tokio::test(start_paused = true)]
 async fn a_read_call_never_shows_a_card_and_others_do() {

@@ -37,12 +37,30 @@ async fn a_hidden_tool_answers_as_a_name_that_never_existed() {
         for hidden in ["change", "start", "no_such_tool"] {
             let error = call(&view, hidden).await.expect_err("hidden");
             let unknown = ToolError::unknown_tool(hidden);
+            let message = format!("there is no tool {hidden:?} here; call one of look, ask");
             assert_eq!(
                 (error.kind, error.code, error.message, error.data),
-                (unknown.kind, unknown.code, unknown.message, unknown.data)
+                (unknown.kind, unknown.code, message, unknown.data)
             );
         }
         assert_eq!(call(&view, "look").await.expect("listed").joined_text(), "look");
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_name_is_answered_with_the_nearest_tool_that_is_there() {
+    let run = three();
+    for (name, surface, meant) in [
+        ("Look", Surface::Full, ", the nearest is `look`"),
+        ("chnage", Surface::Full, ", the nearest is `change`"),
+        ("chnage", Surface::Plan, ""),
+        ("browser", Surface::Full, ""),
+    ] {
+        let view = run.view(surface, Limits::default());
+        let error = call(&view, name).await.expect_err("unknown");
+        let listed = names(&view).join(", ");
+        let message = format!("there is no tool {name:?} here{meant}; call one of {listed}");
+        assert_eq!((&*error.code, error.message), ("unknown_tool", message));
     }
 }
 

@@ -156,7 +156,10 @@ impl World {
 fn describe(name: &str, error: &ToolError) -> String {
     match &*error.code {
         "recursive_call" => format!("{name} cannot call itself"),
-        _ => format!("{name}: {}", serde_json::to_string(error).expect("JSON")),
+        _ => {
+            let listed = error.message.split("call one of ").last().unwrap_or_default();
+            format!("{name}: {} {}: {listed}", error.kind.as_str(), error.code)
+        }
     }
 }
 
@@ -213,11 +216,18 @@ impl Model {
             let listed: Vec<_> = (0..NAMES.len()).filter(|tool| admits(*tool, ceiling)).collect();
             let ceiling = ceiling.min(parent);
             let found = admits(step.tool, ceiling);
+            let there: Vec<_> = (0..NAMES.len()).filter(|tool| admits(*tool, ceiling)).collect();
+            let there: Vec<_> = there.into_iter().map(|tool| NAMES[tool]).collect();
             let listed: Vec<_> = listed.into_iter().map(|tool| NAMES[tool]).collect();
             self.trace.push(format!("lists {listed:?}"));
             let name = NAMES[step.tool];
             if !found {
-                self.trace.push(describe(name, &ToolError::unknown_tool(name)));
+                let there = if there.is_empty() {
+                    "the tools that are listed".into()
+                } else {
+                    there.join(", ")
+                };
+                self.trace.push(format!("{name}: not_found unknown_tool: {there}"));
             } else if chain.contains(&step.tool) {
                 self.trace.push(format!("{name} cannot call itself"));
             } else {

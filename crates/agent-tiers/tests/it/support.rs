@@ -31,11 +31,15 @@ pub(crate) struct FnTool {
 }
 
 impl FnTool {
-    pub(crate) fn new<F, R>(spec: ToolSpec, call: F) -> Self
+    /// It takes any argument.
+    pub(crate) fn new<F, R>(mut spec: ToolSpec, call: F) -> Self
     where
         F: Fn(Value, Context) -> R + Send + Sync + 'static,
         R: Future<Output = ToolResult> + Send + 'static,
     {
+        if spec.input_schema["properties"] == json!({}) {
+            spec.input_schema = json!({"type": "object", "additionalProperties": true});
+        }
         Self { spec, call: Box::new(move |args, cx| Box::pin(call(args, cx))), preview: None }
     }
 

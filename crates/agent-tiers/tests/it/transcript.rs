@@ -72,7 +72,7 @@ async fn a_transcript_is_json_lines_with_version_sequence_and_type() {
             "name": "missing", "args": {}, "tier": null, "surface": "full"}),
         json!({"v": 1, "seq": 8, "type": "finished", "call_id": "call_3", "ok": false,
             "error": {"kind": "not_found", "code": "unknown_tool", "message":
-                "there is no tool \"missing\" here; call one of the tools that are listed"},
+                "there is no tool \"missing\" here; call one of change, cell"},
             "parts": [], "changes": [], "ms": "ms"}),
     ];
     run.flush().await.expect("written");

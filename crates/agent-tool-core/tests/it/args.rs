@@ -1,4 +1,5 @@
-use agent_tool_core::{Tier, ToolSpec, check_args};
+use agent_tool_core::{Tier, ToolSpec, check_args, parse_args};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 fn spec() -> ToolSpec {
@@ -77,4 +78,45 @@ fn names_are_held_to_what_providers_accept() {
         let error = ToolSpec::new(bad, Tier::Read, "").validate().expect_err("refused");
         assert_eq!(error.code, "invalid_spec", "{bad}");
     }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Find {
+    #[expect(dead_code, reason = "only read")]
+    path: String,
+    #[expect(dead_code, reason = "only read")]
+    limit: Option<usize>,
+    #[expect(dead_code, reason = "only read")]
+    marks: Option<Vec<Mark>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Mark {
+    #[expect(dead_code, reason = "only read")]
+    line: u8,
+}
+
+#[test]
+fn a_number_that_the_type_does_not_hold_is_named_too() {
+    let marks = |first: f64, second: f64| json!({"path": "a", "limit": 1, "marks": [{"line": first}, {"line": second}]});
+    let not_negative = "but takes a whole number that is not negative";
+    for (args, expected) in [
+        (json!({"path": "a", "limit": -1}), format!("find: `limit` came as -1 {not_negative}")),
+        (json!({"path": "a", "limit": -2.0}), format!("find: `limit` came as -2 {not_negative}")),
+        (
+            json!({"path": "a", "limit": 0.5}),
+            "find: `limit` came as 0.5 but takes a whole number".into(),
+        ),
+        (
+            json!({"path": "a", "limit": 1e300}),
+            "find: `limit` came as 1e+300 but takes a whole number".into(),
+        ),
+        (marks(1.0, -3.0), format!("find: `marks[1].line` came as -3 {not_negative}")),
+        (marks(300.0, 1.0), "find: `marks[0].line` came as 300 but takes a smaller number".into()),
+    ] {
+        let error = parse_args::<Find>(&spec(), args).expect_err("refused");
+        assert_eq!((&*error.code, &error.message), ("invalid_args", &expected));
+    }
+    assert!(parse_args::<Find>(&spec(), marks(1.0, 2.0)).is_ok());
 }

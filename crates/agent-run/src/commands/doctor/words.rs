@@ -29,12 +29,21 @@ pub(super) fn print(report: &Report) -> io::Result<()> {
             group.tools.join(", ")
         };
         line(group.name, tools)?;
-        line("", format!("has {}", group.has.join(", ")))?;
+        let has = if group.has.is_empty() {
+            group.words.nothing.to_owned()
+        } else {
+            format!("{}: {}", group.words.having, group.has.join(", "))
+        };
+        line("", has)?;
         for missing in &group.missing {
-            line("", format!("could have {}: {}", missing.what.join(", "), missing.how))?;
+            let what = missing.what.join(", ");
+            line(
+                "",
+                format!("{}: {what}; {} {}", group.words.lacking, group.words.remedy, missing.how),
+            )?;
         }
     }
-    line("programs", "none is needed but the servers above: neither Node nor Python".to_owned())?;
+    line("programs", "none is needed but the servers above: no Node, no Python".to_owned())?;
     if let Some(terminal) = &report.terminal {
         let present = if terminal.present { "present" } else { "none" };
         line("terminal", format!("{present}; {}", terminal.said))?;
@@ -65,8 +74,10 @@ pub(super) fn print(report: &Report) -> io::Result<()> {
     }
     let (style, verdict) = if report.usable {
         (ADDED, "usable")
-    } else {
+    } else if report.groups.is_empty() {
         (ALERT, "not usable before that is put right")
+    } else {
+        (ALERT, "usable for looking; files cannot be changed before that is put right")
     };
     writeln!(
         out,
@@ -83,7 +94,10 @@ fn layer_in_words(layer: &Layer) -> String {
         Some(keys) if keys.is_empty() => "sets nothing".to_owned(),
         Some(keys) => format!("sets {}", keys.join(", ")),
     };
-    let narrows = if layer.name == "checkout" { "; it may only narrow" } else { "" };
+    let narrows = match &layer.sets {
+        Some(_) if layer.name == "checkout" => "; it may only narrow",
+        _ => "",
+    };
     format!("{}{place}: {sets}{narrows}", layer.name)
 }
 

@@ -1,0 +1,102 @@
+//! What a checkout says and cannot be read stops the run, since it may have been said to narrow it.
+
+use serde_json::{Value, json};
+
+use crate::{home::Home, peer::Peer};
+
+const FILE: &str = ".agent-run.toml";
+
+/// What the program says on standard error, and its exit status.
+fn said(home: &Home, args: &[&str]) -> (Option<i32>, String) {
+    let output = home.run(args);
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn a_configuration_that_cannot_be_read_starts_no_run() {
+    for (text, place, key) in [
+        (
+            "surface = \"half\"\n",
+            ".agent-run.toml, line 1: `surface` cannot be read",
+            "takes \"full\", \"plan\"",
+        ),
+        (
+            "exclude = []\nsurface = true\n",
+            ".agent-run.toml, line 2: `surface` cannot",
+            "\"read-only\"",
+        ),
+        (
+            "\nresult_characters = -5\n",
+            "line 2: `result_characters`",
+            "a whole number that is not negative",
+        ),
+        ("exclude = \"vendor\"\n", "line 1: `exclude`", "a list of globs, such as [\"vendor\"]"),
+        ("languages = [\"php\"]\n", "line 1: `languages`", "a table of file endings"),
+        ("surface = \"plan\"\nexclude = [\n", ".agent-run.toml, line", "is not TOML"),
+        ("surface: plan\n", ".agent-run.toml, line 1 is not TOML", "put it right or remove it"),
+    ] {
+        let home = Home::new(&[(FILE, text)]);
+        let write = ["--approve", "all", "call", "write", r#"{"path":"a","content":"b"}"#];
+        for args in [&["tools"][..], &write[..]] {
+            let (code, said) = said(&home, args);
+            assert_eq!(code, Some(2), "{text}: {said}");
+            assert!(said.contains(place) && said.contains(key), "{text}: {said}");
+        }
+        assert!(!home.checkout.path().join("a").exists(), "{text}");
+        let doctor = home.json(&["--json", "doctor"]);
+        assert_eq!((&doctor["usable"], &doctor["configuration"]), (&json!(false), &json!([])));
+        assert!(doctor["problems"][0].as_str().is_some_and(|said| said.contains(FILE)), "{doctor}");
+    }
+}
+
+#[test]
+fn a_configuration_that_is_no_text_starts_no_run() {
+    let home = Home::new(&[]);
+    std::fs::write(home.checkout.path().join(FILE), b"surface = \"pl\xffn\"\n").expect("a file");
+    let (code, told) = said(&home, &["tools"]);
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains(".agent-run.toml cannot be read ("), "{told}");
+    std::fs::remove_file(home.checkout.path().join(FILE)).expect("a file");
+    std::fs::create_dir(home.checkout.path().join(FILE)).expect("a folder");
+    assert_eq!(said(&home, &["tools"]).0, Some(2));
+}
+
+#[test]
+fn a_glob_that_is_none_starts_no_run() {
+    let home = Home::new(&[(FILE, "exclude = [\"vendor\", \"[a\"]\n")]);
+    let (code, told) = said(&home, &["tools"]);
+    assert_eq!(code, Some(2), "{told}");
+    assert!(
+        told.contains("`exclude` in .agent-run.toml or in your own configuration: `[a` is no glob"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_served_run_is_refused_with_what_is_wrong() {
+    let home = Home::new(&[(FILE, "surface = \"half\"\n")]);
+    let mut peer = Peer::start(&home, &[]);
+    let params = json!({"versions": [1], "roots": [home.checkout.path()]});
+    let id = peer.ask("initialize", params);
+    let error = peer.wait(|message| message["id"] == json!(id))["error"].clone();
+    assert_eq!(error["code"], -32602);
+    let said = error["message"].as_str().unwrap_or_default();
+    assert!(said.contains(".agent-run.toml, line 1: `surface` cannot be read"), "{said}");
+    peer.end();
+}
+
+#[test]
+fn a_key_that_is_unknown_is_said_to_be_so_and_one_that_widens_is_not_said_to_be_set() {
+    let home = Home::new(&[(FILE, "surfce = \"plan\"\nsurface = \"full\"\napprove = \"all\"\n")]);
+    let doctor: Value = home.json(&["--json", "--surface", "plan", "doctor"]);
+    assert_eq!(
+        doctor["ignored_configuration"],
+        json!([
+            ".agent-run.toml sets `approve`, which was ignored: a checkout may only narrow (surface, result_characters, exclude, languages)",
+            ".agent-run.toml sets `surfce`, which is unknown and was ignored; it may set surface, result_characters, exclude, languages",
+            ".agent-run.toml sets `surface` to full, which was ignored: plan is asked for, and a checkout may only narrow",
+        ])
+    );
+    assert_eq!(doctor["configuration"][0]["sets"], json!([]));
+    assert_eq!(doctor["surface"], "plan");
+}
