@@ -90,8 +90,10 @@ pub(crate) struct Client {
     told_to_read: Mutex<Option<Instant>>,
     /// [`LastSent`]'s count of the last save.
     last_save: Mutex<u64>,
-    /// What it had told before that. It is looked at while what was told is locked, so it has no lock.
+    /// What it had told before that, and before the save before. They are looked at while what was told is locked,
+    /// so they have no lock.
     saved_at: AtomicU64,
+    saved_before: AtomicU64,
     /// Up to where it was told of what others changed.
     told_of_disk: Mutex<Cursor>,
     /// The files whose projects tsserver has loaded.
@@ -115,6 +117,14 @@ pub(crate) struct LastSent {
     count: u64,
     /// That count when it was last told of something that is another on the disk.
     changed: u64,
+}
+
+/// What a server had told before it was told of a save.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Saves {
+    pub last: u64,
+    /// Of the save before the last.
+    pub before: u64,
 }
 
 /// Whether a server knows the project.
@@ -181,6 +191,7 @@ impl Client {
             told_to_read: Mutex::default(),
             last_save: Mutex::default(),
             saved_at: AtomicU64::new(0),
+            saved_before: AtomicU64::new(0),
             told_of_disk: Mutex::new(start.since),
             loaded: Mutex::default(),
             initialized: Instant::now(),
@@ -320,9 +331,18 @@ impl Client {
     /// Tells of the save of a file, unless it was told and nothing has changed since the last save of any:
     /// then what that started looks at what there is.
     pub(crate) fn save(&self, file: &WorkspacePath) {
+        self.save_where(file, |last| last <= self.last_sent().changed);
+    }
+
+    /// Tells of the save of a file once more, unless it was told of one since it had told so much.
+    pub(crate) fn save_again(&self, file: &WorkspacePath, told: u64) {
+        self.save_where(file, |_| self.saves().last < told);
+    }
+
+    fn save_where(&self, file: &WorkspacePath, again: impl FnOnce(u64) -> bool) {
         let mut documents = self.documents();
         let mut last = self.last_save.lock().unwrap_or_else(PoisonError::into_inner);
-        if !documents.save(file) && *last <= self.last_sent().changed {
+        if !documents.save(file) && again(*last) {
             documents.save_again(file);
         }
         let notes = documents.take_notes();
@@ -330,13 +350,16 @@ impl Client {
             self.send(notes);
             let LastSent { mark, count, .. } = self.last_sent();
             *last = count;
-            self.saved_at.store(mark, Ordering::Relaxed);
+            self.saved_before.store(self.saved_at.swap(mark, Ordering::Relaxed), Ordering::Relaxed);
         }
     }
 
-    /// What it had told before it was told of a save last.
-    pub(crate) fn saved_at(&self) -> u64 {
-        self.saved_at.load(Ordering::Relaxed)
+    /// The last saves that it was told of.
+    pub(crate) fn saves(&self) -> Saves {
+        Saves {
+            last: self.saved_at.load(Ordering::Relaxed),
+            before: self.saved_before.load(Ordering::Relaxed),
+        }
     }
 
     /// A file as the server has it: as it was sent, else as it is on the disk.
@@ -478,7 +501,7 @@ impl Client {
     /// The work that the server is at, in its words; a check after a save is none that matters here.
     fn working(&self, state: &State) -> Option<String> {
         let check = match &self.start.row.wait {
-            Wait::CompilerOnSave { progress, .. } => Some(progress.as_str()),
+            Wait::CompilerOnSave(check) => Some(check.progress.as_str()),
             _ => None,
         };
         let is_check = |token: &str| check.is_some_and(|check| token.starts_with(check));

@@ -328,7 +328,7 @@ impl Documents {
 
     fn saves(&self) -> Saves {
         match self.row.wait {
-            Wait::CompilerOnSave { .. } => Saves::WhenAsked,
+            Wait::CompilerOnSave(_) => Saves::WhenAsked,
             _ => Saves::AtOnce,
         }
     }

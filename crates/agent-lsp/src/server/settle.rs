@@ -14,7 +14,7 @@ use agent_workspace::WorkspacePath;
 use serde_json::{Value, json};
 
 use super::{
-    client::{Client, LastSent, Readiness},
+    client::{Client, LastSent, Readiness, Saves},
     connection::CallError,
     documents::Synced,
     requests::DocumentDiagnostic,
@@ -23,7 +23,7 @@ use super::{
 use crate::{
     diagnostic::Diagnostic,
     position::Document,
-    table::{Rebuild, Wait},
+    table::{Check, Rebuild, Wait},
 };
 
 /// How long to wait for further publishes of a server that was expected to answer and does not.
@@ -31,6 +31,9 @@ const PUSHED_SETTLE: Duration = Duration::from_millis(150);
 
 /// How long nothing must be published any more for texts that were sent together.
 const TOGETHER: Duration = Duration::from_millis(20);
+
+/// How often a check is run whose lists came out of order, before it is given up.
+const MAX_CHECKS: usize = 3;
 
 /// Whether a compiler runs after a save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,10 +104,7 @@ impl Client {
             Wait::PushUnversioned { settle_ms, budget_ms, .. } => {
                 read.unversioned(millis(*settle_ms), millis(*budget_ms)).await
             }
-            Wait::CompilerOnSave { progress, begin_ms, settle_ms } => {
-                let check = Check { progress, begin: millis(*begin_ms), tail: millis(*settle_ms) };
-                read.on_save(checks, &check).await
-            }
+            Wait::CompilerOnSave(times) => read.on_save(checks, times).await,
             Wait::TsserverSync { settle_ms } => match read.tsserver().await {
                 Some(snapshot) => snapshot,
                 None => read.unversioned(millis(*settle_ms), Duration::MAX).await,
@@ -132,10 +132,7 @@ impl Client {
     ) -> Snapshot {
         let read = Reading { client: self, path: self.path(file), file, shown, sent, deadline };
         let asked = match self.wait() {
-            Wait::CompilerOnSave { progress, begin_ms, settle_ms } => {
-                let check = Check { progress, begin: millis(*begin_ms), tail: millis(*settle_ms) };
-                Some(read.on_save(checks, &check).await)
-            }
+            Wait::CompilerOnSave(check) => Some(read.on_save(checks, check).await),
             Wait::Pull {} => match self.offers("textDocument/diagnostic") {
                 Some(options) => Some(read.answered(&options).await),
                 None => None,
@@ -158,7 +155,7 @@ impl Client {
             self.wait(),
             Wait::Pull {}
                 | Wait::TsserverSync { .. }
-                | Wait::CompilerOnSave { .. }
+                | Wait::CompilerOnSave(_)
                 | Wait::PushVersioned { rebuild: Rebuild::Forced, .. }
         )
     }
@@ -201,16 +198,6 @@ impl Client {
     pub(crate) fn published(&self, path: &Path) -> Option<Published> {
         self.told.look().published(path).cloned()
     }
-}
-
-/// How a check after a save shows.
-struct Check<'a> {
-    /// How the tokens of its progress begin.
-    progress: &'a str,
-    /// How long it may take to begin.
-    begin: Duration,
-    /// How long after its end its last publish may come.
-    tail: Duration,
 }
 
 struct Reading<'a> {
@@ -322,7 +309,7 @@ impl Reading<'_> {
         self.quiet(settle.saturating_sub(last.at.elapsed()), how).await
     }
 
-    async fn on_save(&self, checks: Checks, check: &Check<'_>) -> Snapshot {
+    async fn on_save(&self, checks: Checks, check: &Check) -> Snapshot {
         // First the check, and then what the server finds by itself: it reads a file that others changed a
         // little after it was told of it, and is not heard to have done so.
         let settled = match checks {
@@ -352,44 +339,71 @@ impl Reading<'_> {
         self.snapshot(&list, cut, settled)
     }
 
-    fn was_checked(&self, check: &Check<'_>) -> bool {
+    fn was_checked(&self, check: &Check) -> bool {
         let told = self.client.told.look();
-        let ended = told.ended().any(|end| end.token.starts_with(check.progress));
-        ended && !told.progress().keys().any(|token| token.starts_with(check.progress))
+        told.ended().any(|end| is_of(check, &end.token)) && !runs(check, &told)
     }
 
-    /// Saves, and waits until a check that began since has ended and none runs.
-    async fn checked(&self, check: &Check<'_>) -> Settled {
+    /// Lets a check run until its lists can be believed.
+    async fn checked(&self, check: &Check) -> Settled {
         self.client.save(self.file);
-        // Another save that comes meanwhile cuts the check short that this one started.
-        let mark = || self.client.saved_at();
-        let mine = |token: &str| token.starts_with(check.progress);
-        let runs = |state: &State| state.progress().keys().any(|token| mine(token));
-        // One that began before the save looked at the text before.
+        for _ in 0..MAX_CHECKS {
+            let began = match self.checked_once(check).await {
+                Ok(began) => began,
+                Err(why) => return Settled::No(why),
+            };
+            // A check empties a list first and then adds to it. rust-analyzer publishes from several threads,
+            // so a list that came later is at times the earlier one.
+            if !self.published().is_some_and(|found| found.has_shrunk_since(began)) {
+                return Settled::Yes("the check after the save ended");
+            }
+            self.client.save_again(self.file, began);
+        }
+        Settled::No("the server published its lists out of order".to_owned())
+    }
+
+    /// Waits until a check that began since the last save has ended and none runs; gives what the server had told
+    /// when it began, or why there is none.
+    async fn checked_once(&self, check: &Check) -> Result<u64, String> {
+        // Another save that comes meanwhile cuts the check short that the last one started.
+        let saves = || self.client.saves();
         let over = |state: &State| {
-            let ended = state.ended().any(|end| mine(&end.token) && end.began > mark());
-            let last = state.ended().filter(|end| mine(&end.token)).map(|end| end.at).max();
-            last.filter(|_| ended && !runs(state))
+            let mine = || state.ended().filter(|end| is_of(check, &end.token));
+            let began = mine().map(|end| end.began).filter(|began| *began > saves().last).max()?;
+            let last = mine().map(|end| end.at).max()?;
+            (!runs(check, state)).then_some((began, last))
         };
-        let begins = (Instant::now() + check.begin).min(self.deadline);
+        let begins = (Instant::now() + millis(check.begin_ms)).min(self.deadline);
         let begun = |state: &State| {
             let mut running = state.progress().iter();
-            let running = running.any(|(token, progress)| mine(token) && progress.began > mark());
+            let running = running
+                .any(|(token, progress)| is_of(check, token) && progress.began > saves().last);
             (running || over(state).is_some()).then_some(())
         };
         if self.client.told.until(begins, begun).await.is_none() {
-            return Settled::No("the check after the save has not begun".to_owned());
+            return Err("the check after the save has not begun".to_owned());
         }
         loop {
-            let Some(ended) = self.client.told.until(self.deadline, over).await else {
-                return Settled::No("the check after the save still runs".to_owned());
+            let Some((began, ended)) = self.client.told.until(self.deadline, over).await else {
+                return Err("the check after the save still runs".to_owned());
             };
-            // One that was cut short by the next save ends too, and then the next begins.
-            let again = |state: &State| runs(state).then_some(());
-            if self.client.told.until(ended + check.tail, again).await.is_none() {
-                return Settled::Yes("the check after the save ended");
+            let again = |state: &State| runs(check, state).then_some(());
+            let tail = self.tail(check);
+            if self.client.told.until(ended + tail, again).await.is_none() {
+                return Ok(began);
             }
         }
+    }
+
+    /// How long after the end of a check another may begin that belongs to the same saves: where the server was told
+    /// of two before the check of the first began, that one began after both, and is cut short for the second's.
+    fn tail(&self, check: &Check) -> Duration {
+        let Saves { last, before } = self.client.saves();
+        let told = self.client.told.look();
+        let mine = told.ended().filter(|end| is_of(check, &end.token));
+        let mut between = mine.filter(|end| before < end.began && end.began <= last);
+        let is_one = between.next().is_some();
+        millis(if is_one { check.settle_ms } else { check.restart_ms.max(check.settle_ms) })
     }
 
     /// Asks tsserver itself; none where the server does not carry the question.
@@ -435,6 +449,14 @@ impl Reading<'_> {
         let read = |value| Diagnostic::of_lsp(value, self.shown, document, encoding);
         Snapshot { diagnostics: list.iter().filter_map(read).collect(), cut, settled }
     }
+}
+
+fn is_of(check: &Check, token: &str) -> bool {
+    token.starts_with(&check.progress)
+}
+
+fn runs(check: &Check, state: &State) -> bool {
+    state.progress().keys().any(|token| is_of(check, token))
 }
 
 fn millis(millis: u64) -> Duration {

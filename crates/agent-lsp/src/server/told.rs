@@ -69,6 +69,34 @@ pub(crate) struct Published {
     pub at: Instant,
     /// Counts what the server told: larger is later.
     pub sequence: u64,
+    /// The last publish for the file before it that had more, if there was one.
+    longer: Option<Longer>,
+}
+
+/// A publish that was longer than one that came after it.
+#[derive(Clone, Copy, Debug)]
+struct Longer {
+    sequence: u64,
+    len: usize,
+}
+
+impl Published {
+    /// Whether one that came since `sequence` had more.
+    pub(crate) fn has_shrunk_since(&self, sequence: u64) -> bool {
+        self.longer.is_some_and(|longer| longer.sequence > sequence)
+    }
+
+    fn len(&self) -> usize {
+        self.diagnostics.len() + self.cut
+    }
+
+    /// The last one that had more than `len`, up to this.
+    fn longer_than(&self, len: usize) -> Option<Longer> {
+        if self.len() > len {
+            return Some(Longer { sequence: self.sequence, len: self.len() });
+        }
+        self.longer.filter(|longer| longer.len > len)
+    }
 }
 
 /// Work that the server says it is doing.
@@ -213,6 +241,7 @@ impl State {
         if self.published.get(&file).is_some_and(is_older) {
             return;
         }
+        let longer = self.published.get(&file).and_then(|known| known.longer_than(list.len()));
         let cut = list.len().saturating_sub(MAX_PER_FILE);
         list.truncate(MAX_PER_FILE);
         let bytes = list.iter().map(weight).sum();
@@ -223,7 +252,7 @@ impl State {
         }
         self.bytes += bytes;
         let (at, sequence) = (Instant::now(), self.sequence);
-        let published = Published { version, diagnostics: list, cut, bytes, at, sequence };
+        let published = Published { version, diagnostics: list, cut, bytes, at, sequence, longer };
         self.published.insert(file, published);
     }
 

@@ -63,19 +63,27 @@ pub enum Wait {
         beside_ms: u64,
     },
     /// A compiler runs after each save and reports by progress.
-    CompilerOnSave {
-        /// How the tokens of its progress begin.
-        progress: String,
-        /// How long to wait for its begin.
-        begin_ms: u64,
-        /// How long to wait after its last end.
-        settle_ms: u64,
-    },
+    CompilerOnSave(Check),
     /// They are published without a version, and a command of the inner tsserver gives them at once.
     TsserverSync {
         /// How long nothing must come where the command is not taken.
         settle_ms: u64,
     },
+}
+
+/// The check of a compiler after a save, as its progress shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// How the tokens of its progress begin.
+    pub progress: String,
+    /// How long to wait for its begin.
+    pub begin_ms: u64,
+    /// How long after its end its last list may come.
+    pub settle_ms: u64,
+    /// How long after the end of one that another save cut short the next may begin; as long as `settle_ms` at least.
+    #[serde(default)]
+    pub restart_ms: u64,
 }
 
 impl Wait {
@@ -86,7 +94,7 @@ impl Wait {
             Self::PushVersioned { beside_ms, .. } | Self::PushUnversioned { beside_ms, .. } => {
                 *beside_ms
             }
-            Self::Pull {} | Self::CompilerOnSave { .. } | Self::TsserverSync { .. } => beside(),
+            Self::Pull {} | Self::CompilerOnSave(_) | Self::TsserverSync { .. } => beside(),
         })
     }
 
@@ -97,7 +105,7 @@ impl Wait {
             Self::Pull {} => 0,
             Self::PushVersioned { settle_ms, .. }
             | Self::PushUnversioned { settle_ms, .. }
-            | Self::CompilerOnSave { settle_ms, .. }
+            | Self::CompilerOnSave(Check { settle_ms, .. })
             | Self::TsserverSync { settle_ms } => *settle_ms,
         })
     }

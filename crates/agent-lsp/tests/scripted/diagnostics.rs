@@ -10,6 +10,7 @@ use crate::fixture::{CHECK, Checkout, ON_SAVE, PULL, Setup, UNVERSIONED, VERSION
 
 const OPEN: &str = "textDocument/didOpen";
 const CHANGE: &str = "textDocument/didChange";
+const SAVE: &str = "textDocument/didSave";
 
 fn error(line: u32, message: &str) -> Value {
     diagnostic(range(line, 0, 1), 1, "E", message)
@@ -69,6 +70,31 @@ pub(crate) async fn every_way_of_telling_gives_errors_and_warnings_and_clean() {
             "{name}"
         );
         assert_eq!(checkout.log().calls(CHANGE).len(), sent, "{name}");
+    }
+}
+
+// spec: LSP-16
+pub(crate) async fn lists_of_a_check_that_came_out_of_order_are_not_taken_for_it() {
+    // As rust-analyzer does it: the list is emptied and then filled, and two threads send the two.
+    let check = |token: &str, published: [&[Value]; 2]| {
+        let [first, second] = published.map(|list| Step::publish(list.iter().cloned()));
+        [Step::begin(token, "check"), first, second, Step::end(token)]
+    };
+    let found: &[Value] = &[error(0, "found")];
+    let mended = Script::toy("toy", Toy::without_diagnostics())
+        .rule(Rule::on(SAVE).nth(Nth::Only(1)).then(check("toy/check/1", [found, &[]])))
+        .on(SAVE, check("toy/check/2", [&[], found]));
+    let never =
+        Script::toy("toy", Toy::without_diagnostics()).on(SAVE, check("toy/check/1", [found, &[]]));
+    let ways = [
+        (mended, 2, ("dirty", "toy: the check after the save ended")),
+        (never, 3, ("unknown", "toy: the server published its lists out of order")),
+    ];
+    for (script, saves, expected) in ways {
+        let checkout = Setup::new([row(script).wait(ON_SAVE)]).file("a.toy", "a\n").make();
+        let (state, why, _) = checkout.diagnostics("a.toy").await;
+        assert_eq!((state.as_str(), why.as_str()), expected);
+        assert_eq!(checkout.log().calls(SAVE).len(), saves);
     }
 }
 

@@ -39,8 +39,7 @@ pub(crate) const VERSIONED: &str = r#"{ class = "push_versioned", settle_ms = 0 
 pub(crate) const UNVERSIONED: &str =
     r#"{ class = "push_unversioned", settle_ms = 120, budget_ms = 1500 }"#;
 /// A compiler on save.
-pub(crate) const ON_SAVE: &str =
-    r#"{ class = "compiler_on_save", progress = "toy/check", begin_ms = 1500, settle_ms = 50 }"#;
+pub(crate) const ON_SAVE: &str = r#"{ class = "compiler_on_save", progress = "toy/check", begin_ms = 1500, settle_ms = 50, restart_ms = 200 }"#;
 /// How the tokens of that compiler begin.
 pub(crate) const CHECK: &str = "toy/check";
 
