@@ -1,6 +1,6 @@
 //! Installs what the live tests need into `.tools/`, skipping what is there.
 
-use std::{fs, path::Path};
+use std::{env, ffi::OsString, fs, path::Path};
 
 use anyhow::{Context, Result};
 
@@ -50,6 +50,14 @@ pub fn setup() -> Result<()> {
         })?;
     }
     Ok(())
+}
+
+/// `PATH` with folders of `.tools` before what it has.
+pub fn search_path(folders: &[&str]) -> Result<OsString> {
+    let tools = root().join(".tools");
+    let known = env::var_os("PATH").unwrap_or_default();
+    let all = folders.iter().map(|folder| tools.join(folder)).chain(env::split_paths(&known));
+    env::join_paths(all).context("a folder with a separator in its name")
 }
 
 /// Installs packages into a folder of `.tools`, unless these very ones are there.

@@ -2,6 +2,7 @@
 
 mod host;
 mod page;
+mod servers;
 
 use std::{
     fs,
@@ -23,6 +24,9 @@ const SEARCHES: [Search; 5] = [
     Search { language: "typescript", pattern: "console.log($$$ARGS)", at_least: 5 },
 ];
 
+/// Where setup puts the server that the tour shows: the one that starts fastest.
+const TYPESCRIPT: &str = "typescript-7/node_modules/.bin";
+
 struct Search {
     language: &'static str,
     pattern: &'static str,
@@ -35,7 +39,7 @@ pub fn tour() -> Result<()> {
     let program = sh::built(["--features", &all])?;
     let checkout = Checkout::copy(&sh::root().join("fixtures/projects/example"))?;
     let mut page = Page::default();
-    let mut host = Host::start(&program, &checkout.0)?;
+    let mut host = Host::start(&program, &checkout.0, &setup::search_path(&[TYPESCRIPT])?)?;
 
     page.chapter("The tools of a run, and of a run that plans");
     surfaces(&mut host, &mut page)?;
@@ -55,6 +59,7 @@ pub fn tour() -> Result<()> {
     );
     accept(&mut host, &mut page, &checkout)?;
     refuse(&mut host, &mut page, &checkout)?;
+    servers::servers(&mut host, &mut page, &checkout)?;
     host.shutdown()?;
     page.check(true, "the run ended and left nothing behind");
     page.close()
@@ -71,14 +76,24 @@ fn surfaces(host: &mut Host, page: &mut Page) -> Result<()> {
         hidden["error"]["code"] == "unknown_tool",
         "what the plan surface hides cannot be called by name",
     );
-    let wanted =
-        ["ast_grep", "ast_edit", "resolve", "read", "write", "edit", "apply_patch", "search"];
+    let wanted = [
+        "ast_grep",
+        "ast_edit",
+        "resolve",
+        "lsp",
+        "lsp_rename",
+        "read",
+        "write",
+        "edit",
+        "apply_patch",
+        "search",
+    ];
     page.check(
         wanted.iter().all(|name| full.iter().any(|tool| tool == name)),
         "every tool is on the full surface",
     );
     page.check(
-        plan.iter().all(|name| ["read", "search", "ast_grep"].contains(&name.as_str())),
+        plan.iter().all(|name| ["read", "search", "ast_grep", "lsp"].contains(&name.as_str())),
         "plan sees what only reads",
     );
     Ok(())

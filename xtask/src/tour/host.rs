@@ -1,6 +1,7 @@
 //! A harness in small: JSON-RPC lines over the pipes of `agent-run serve`.
 
 use std::{
+    ffi::OsStr,
     io::{BufRead, BufReader, Write},
     path::Path,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
@@ -20,9 +21,10 @@ pub struct Host {
 }
 
 impl Host {
-    pub fn start(program: &Path, checkout: &Path) -> Result<Self> {
+    pub fn start(program: &Path, checkout: &Path, search_path: &OsStr) -> Result<Self> {
         let mut child = Command::new(program)
             .arg("serve")
+            .env("PATH", search_path)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
