@@ -233,8 +233,8 @@ impl Report {
                 format!("not confirmed: no server looked at {}", self.unseen.join(", "))
             }
             (State::Clean, true) => "no errors or warnings, confirmed".to_owned(),
-            (_, true) if new == 0 => format!("no new diagnostics; {old} were there before"),
-            (_, true) => format!("{new} new, {old} were there before"),
+            (_, true) if new == 0 => format!("no new diagnostics; {old} from before"),
+            (_, true) => format!("{new} new, {old} from before"),
         }
     }
 }

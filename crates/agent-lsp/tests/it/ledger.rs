@@ -80,7 +80,7 @@ fn what_only_moved_is_not_told_again() {
     let mut ledger = knowing(&[error(1, "m"), warning(7, "w")]);
     let report = write(&mut ledger, &[error(5, "m"), warning(11, "w")]);
     assert!(report.is_quiet());
-    assert_eq!(report.text(), "no new diagnostics; 2 were there before");
+    assert_eq!(report.text(), "no new diagnostics; 2 from before");
 }
 
 // spec: LSP-14
@@ -441,7 +441,7 @@ fn the_data_has_the_answer_and_the_difference() {
         serde_json::to_value(report.data()).unwrap(),
         json!({
             "diagnostics": [of(1, "error", "old", None, None), of(3, "error", "made", Some("E1"), Some("rustc"))],
-            "state": "dirty", "why": "1 new, 1 were there before",
+            "state": "dirty", "why": "1 new, 1 from before",
             "new": [of(3, "error", "made", Some("E1"), Some("rustc"))],
             "fixed": [of(2, "warning", "gone", None, None)],
             "pending": [],

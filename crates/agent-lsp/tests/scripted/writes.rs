@@ -61,7 +61,7 @@ pub(crate) async fn a_write_tells_what_it_broke_and_what_it_fixed() {
         // Moved by four lines it is told no second time.
         let moved = checkout.write("a.toy", "#\n#\n#\n#\narea\nwarn old\nareas\n").await;
         assert_eq!(new_of(&moved), Vec::<String>::new(), "{name}");
-        assert_eq!(woven(&moved), "no new diagnostics; 2 were there before", "{name}");
+        assert_eq!(woven(&moved), "no new diagnostics; 2 from before", "{name}");
         let fixed = checkout.write("a.toy", "area\n").await;
         assert_eq!(fixed_of(&fixed), ["undefined name areas", "old"], "{name}");
         assert_eq!(
@@ -473,7 +473,7 @@ pub(crate) async fn a_server_and_a_linter_are_merged_on_a_write() {
     );
     assert_eq!(
         woven(&checkout.write("a.toy", "areas\n#\n").await),
-        "no new diagnostics; 2 were there before"
+        "no new diagnostics; 2 from before"
     );
 }
 
@@ -535,7 +535,7 @@ pub(crate) async fn a_server_that_was_restarted_tells_nothing_twice() {
     checkout.call("lsp", json!({ "action": "reload" })).await.unwrap();
     let again = checkout.write("a.toy", "areas\n#\n").await;
     assert_eq!(new_of(&again), Vec::<String>::new());
-    assert_eq!(woven(&again), "no new diagnostics; 1 were there before");
+    assert_eq!(woven(&again), "no new diagnostics; 1 from before");
 }
 
 pub(crate) async fn a_save_follows_each_change() {
