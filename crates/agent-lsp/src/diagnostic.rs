@@ -202,3 +202,19 @@ fn code(value: &Value) -> Option<String> {
         _ => None,
     }
 }
+
+/// `2 errors, 1 warning`
+pub(crate) fn counts<'a>(diagnostics: impl Iterator<Item = &'a Diagnostic>) -> String {
+    let (mut errors, mut warnings) = (0, 0);
+    for found in diagnostics {
+        if found.severity == Severity::Error { errors += 1 } else { warnings += 1 }
+    }
+    let of = |count: usize, word: &str| {
+        (count > 0).then(|| format!("{count} {word}{}", if count == 1 { "" } else { "s" }))
+    };
+    [of(errors, "error"), of(warnings, "warning")]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(", ")
+}

@@ -191,12 +191,12 @@ impl Supervisor {
             let mut tried = Vec::new();
             for candidate in full {
                 let found = self.running(&candidate.slot, by(&candidate.slot)).await;
-                // One that exists stands for its language, be it that it does not run.
-                let last = found.as_ref().map_or_else(NoServer::exists, |_| true);
-                tried.push(found);
-                if last {
-                    break;
+                // One that exists stands for its language, be it that it does not run: nothing is missing
+                // where those before it are not installed.
+                if is_there(&found) {
+                    return vec![found];
                 }
+                tried.push(found);
             }
             tried
         };
@@ -204,7 +204,7 @@ impl Supervisor {
         let (tried, linters) = tokio::join!(first, linters);
         let mut running = Vec::new();
         let mut failures = Vec::new();
-        for result in tried.into_iter().chain(linters) {
+        for result in tried.into_iter().chain(linters.into_iter().filter(is_there)) {
             match result {
                 Ok(found) => running.push(found),
                 Err(failure) => failures.push(failure),
@@ -358,4 +358,9 @@ pub(crate) async fn reap_idle(supervisor: Weak<Supervisor>) {
         drop(supervisor);
         join_all(slots.iter().map(|slot| slot.reset_if_idle(after))).await;
     }
+}
+
+/// Whether a server runs, or exists at least.
+fn is_there(found: &Result<Arc<Running>, NoServer>) -> bool {
+    found.as_ref().map_or_else(NoServer::exists, |_| true)
 }

@@ -164,11 +164,11 @@ impl Report {
         let written: Vec<&FileNews> = of(Origin::Written).collect();
         let others: Vec<&FileNews> = of(Origin::Other).collect();
         if !written.is_empty() {
-            line(&mut out, &format!("new diagnostics: {}", counts(all(&written))));
+            line(&mut out, &format!("new diagnostics: {}", diagnostic::counts(all(&written))));
             written.iter().for_each(|news| print_file(&mut out, news, FILE_LIMIT));
         }
         if !others.is_empty() {
-            line(&mut out, &format!("new in other files: {}", counts(all(&others))));
+            line(&mut out, &format!("new in other files: {}", diagnostic::counts(all(&others))));
             others
                 .iter()
                 .take(OTHER_FILES_LIMIT)
@@ -178,7 +178,7 @@ impl Report {
             }
         }
         if !self.fixed.is_empty() {
-            line(&mut out, &format!("fixed: {}", counts(self.fixed.iter())));
+            line(&mut out, &format!("fixed: {}", diagnostic::counts(self.fixed.iter())));
         }
         if written.is_empty() && self.pending.is_empty() {
             let place = if others.is_empty() { "" } else { "in what was written: " };
@@ -269,7 +269,14 @@ fn print_file(out: &mut String, news: &FileNews, limit: usize) {
     let flood = errors > FLOOD;
     let limit = if flood { FLOOD_SHOWN } else { limit };
     if flood {
-        line(out, &format!("{}: {}; the first {FLOOD_SHOWN}:", news.file, counts(all(&[news]))));
+        line(
+            out,
+            &format!(
+                "{}: {}; the first {FLOOD_SHOWN}:",
+                news.file,
+                diagnostic::counts(all(&[news]))
+            ),
+        );
     } else {
         line(out, &news.file);
     }
@@ -296,22 +303,6 @@ fn describe(new: &New) -> String {
 
 fn all<'a>(files: &'a [&FileNews]) -> impl Iterator<Item = &'a Diagnostic> {
     files.iter().flat_map(|news| &news.new).map(|new| &new.diagnostic)
-}
-
-/// `2 errors, 1 warning`
-fn counts<'a>(diagnostics: impl Iterator<Item = &'a Diagnostic>) -> String {
-    let (mut errors, mut warnings) = (0, 0);
-    for found in diagnostics {
-        if found.severity == Severity::Error { errors += 1 } else { warnings += 1 }
-    }
-    let of = |count: usize, word: &str| {
-        (count > 0).then(|| format!("{count} {word}{}", if count == 1 { "" } else { "s" }))
-    };
-    [of(errors, "error"), of(warnings, "warning")]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(", ")
 }
 
 fn line(out: &mut String, text: &str) {

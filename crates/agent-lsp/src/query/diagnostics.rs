@@ -114,8 +114,7 @@ impl Diagnostics {
                 format!("unknown: nothing was found, and that is not confirmed ({})", self.why)
             }
             State::Dirty => {
-                let (errors, warnings) = counted(&self.diagnostics);
-                format!("{errors} errors, {warnings} warnings ({})", self.why)
+                format!("{} ({})", diagnostic::counts(self.diagnostics.iter()), self.why)
             }
         };
         for found in self.diagnostics.iter().take(LISTED) {
@@ -126,11 +125,6 @@ impl Diagnostics {
         }
         text
     }
-}
-
-fn counted(list: &[Diagnostic]) -> (usize, usize) {
-    let errors = list.iter().filter(|found| found.severity == diagnostic::Severity::Error).count();
-    (errors, list.len() - errors)
 }
 
 fn line(found: &Diagnostic) -> String {

@@ -250,7 +250,10 @@ async fn servers(assembled: &Assembled) -> Group {
         .into_iter()
         .map(|server| {
             let root = server.root.unwrap_or_default();
-            format!("{} {} for {root}", server.id, server.version.unwrap_or_default())
+            // What a server prints as its version has its name in it mostly.
+            let version = server.version.unwrap_or_default();
+            let name = if version.contains(&server.id) { "" } else { server.id.as_str() };
+            format!("{name} {version} for {root}").trim_start().to_owned()
         })
         .collect();
     let missing = rest
