@@ -8,7 +8,7 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::fixture::{
-    Checkout, MARKER, PATIENCE, Setup, about, gone, processes, row, state_of, toy, woven,
+    Checkout, MARKER, PATIENCE, PULL, Setup, about, gone, processes, row, state_of, toy, woven,
 };
 
 const HOVER: &str = "textDocument/hover";
@@ -186,6 +186,22 @@ pub(crate) async fn a_marker_without_a_binary_starts_nothing() {
         assert!(error.message.ends_with("to install it: make toy"), "{}", error.message);
     }
     assert_eq!(woven(&checkout.write("a.toy", "area\n").await), "");
+}
+
+// spec: LSP-01, LSP-11
+pub(crate) async fn what_another_server_stands_in_for_is_missing_in_the_status_alone() {
+    let script = |id: &str| row(Script::toy(id, Toy::pull())).wait(PULL);
+    let rows = [
+        script("wanted").key("priority", "1").missing(),
+        script("there").key("priority", "2"),
+        script("lint").linter().missing(),
+    ];
+    let checkout = Setup::new(rows).file("a.toy", "def area\narea\n").make();
+    let (state, why, _) = checkout.diagnostics("a.toy").await;
+    assert_eq!((state.as_str(), why.as_str()), ("clean", "there: the server was asked"));
+    for id in ["wanted", "lint"] {
+        assert_eq!(checkout.status(id).await["state"], "no program", "{id}");
+    }
 }
 
 // spec: LSP-01, LSP-11
