@@ -7,7 +7,7 @@
 mod place;
 mod tree;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use agent_edits::{Plan, TextEdit, TextEdits, with_newlines};
 use agent_tool_core::{ErrorKind, ToolError};
@@ -16,6 +16,8 @@ use async_lsp::lsp_types::{
     ChangeAnnotation, DocumentChangeOperation, DocumentChanges, OneOf, ResourceOp,
     TextDocumentEdit, TextEdit as LspEdit, Url, WorkspaceEdit,
 };
+use serde::Deserialize;
+use serde_json::Value;
 
 use crate::{
     error::{of_edits, of_workspace},
@@ -90,7 +92,7 @@ pub struct Changes {
     plan: Plan,
 }
 
-/// Reads a server's edit and makes a plan of it. Nothing is written.
+/// Reads a server's `WorkspaceEdit`, as it came, and makes a plan of it. Nothing is written.
 ///
 /// `documentChanges` is taken before `changes`. Edits of one file that no file operation stands between are one set, all in
 /// positions of the text before them: identical ones once, touching ones fine, overlapping ones refused. Text that is put in
@@ -98,15 +100,20 @@ pub struct Changes {
 /// is its end.
 ///
 /// # Errors
-/// `stale_rename` when a file is not what the server was sent, or the edit is for another version; `overlapping_edits`,
+/// `unreadable_edit`; `stale_rename` when a file is not what the server was sent, or the edit is for another version; `overlapping_edits`,
 /// `out_of_range`, `inside_character`; `outside_workspace`, `library_file`, `is_a_link`; `already_exists`, `not_found`,
 /// `folder_not_empty`, `too_many_files`, `duplicate_path`, and those of the workspace.
 pub fn read(
     workspace: &Workspace,
-    edit: &WorkspaceEdit,
+    edit: &Value,
     encoding: PositionEncoding,
     documents: &Documents,
 ) -> Result<Changes, ToolError> {
+    let value = edit;
+    let edit = WorkspaceEdit::deserialize(value).map_err(|error| {
+        let message = format!("the server's edit cannot be read ({error}); nothing was renamed");
+        ToolError::new(ErrorKind::Failed, "unreadable_edit", message).with_source(error)
+    })?;
     let mut reader = Reader {
         workspace,
         encoding,
@@ -116,7 +123,7 @@ pub fn read(
         operations: Vec::new(),
     };
     let mut group = Group::default();
-    for step in steps(edit) {
+    for step in steps(&edit) {
         match step {
             Step::Text { uri, version, edits } => group.add(&reader.place(uri)?, version, edits),
             Step::File(operation) => {
@@ -127,10 +134,7 @@ pub fn read(
     }
     reader.apply(group)?;
     let Reader { tree, edits, operations, .. } = reader;
-    let annotations = edit.change_annotations.iter().flat_map(|map| map.values().cloned());
-    let mut annotations: Vec<_> = annotations.collect();
-    annotations.sort_by(|a, b| a.label.cmp(&b.label));
-    Ok(Changes { edits, operations, annotations, plan: tree.plan()? })
+    Ok(Changes { edits, operations, annotations: annotations(value, &edit), plan: tree.plan()? })
 }
 
 impl Changes {
@@ -199,6 +203,24 @@ fn text(edit: &TextDocumentEdit) -> Step<'_> {
     });
     let document = &edit.text_document;
     Step::Text { uri: &document.uri, version: document.version, edits: plain.collect() }
+}
+
+/// The annotations that a part of the edit has, by label. rust-analyzer defines one in every edit and uses it rarely.
+/// `lsp-types` reads an edit with an annotation as one without, so they are taken from the JSON.
+fn annotations(value: &Value, edit: &WorkspaceEdit) -> Vec<ChangeAnnotation> {
+    let mut used = HashSet::new();
+    for change in value["documentChanges"].as_array().into_iter().flatten() {
+        let edits = change["edits"].as_array().into_iter().flatten();
+        let all = std::iter::once(change).chain(edits);
+        used.extend(all.filter_map(|part| part["annotationId"].as_str()));
+    }
+    let defined = edit.change_annotations.iter().flatten();
+    let mut annotations: Vec<ChangeAnnotation> = defined
+        .filter(|(id, _)| used.contains(id.as_str()))
+        .map(|(_, annotation)| annotation.clone())
+        .collect();
+    annotations.sort_by(|a, b| a.label.cmp(&b.label));
+    annotations
 }
 
 /// The text edits between two file operations, by file.

@@ -3,7 +3,7 @@
 use agent_edits::Plan;
 use agent_tool_core::{ErrorKind, Stop, ToolError};
 use agent_workspace::WorkspacePath;
-use async_lsp::lsp_types::{Position, Range, WorkspaceEdit};
+use async_lsp::lsp_types::{Position, Range};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -213,11 +213,7 @@ impl Lsp {
 
     /// The edit with what the server wants changed when its files move. One that is told that this
     /// client asks for that leaves those changes out of the rename.
-    async fn with_moved_files(
-        &self,
-        asked: &Asked,
-        mut edit: Value,
-    ) -> Result<WorkspaceEdit, ToolError> {
+    async fn with_moved_files(&self, asked: &Asked, mut edit: Value) -> Result<Value, ToolError> {
         let client = &asked.running.client;
         let moved = edit["documentChanges"].as_array().into_iter().flatten();
         let moved: Vec<_> = moved
@@ -236,11 +232,7 @@ impl Lsp {
                 *changes = first;
             }
         }
-        serde_json::from_value(edit).map_err(|error| {
-            let message =
-                format!("the server's edit cannot be read ({error}); nothing was renamed");
-            ToolError::new(ErrorKind::Failed, "unreadable_edit", message).with_source(error)
-        })
+        Ok(edit)
     }
 }
 

@@ -44,7 +44,7 @@ impl Checkout {
         encoding: PositionEncoding,
         documents: &Documents,
     ) -> Result<Changes, ToolError> {
-        edits::read(&self.workspace, &serde_json::from_value(edit).unwrap(), encoding, documents)
+        edits::read(&self.workspace, &edit, encoding, documents)
     }
 
     /// Applies an edit and gives a file's text.
@@ -184,10 +184,14 @@ fn document_changes_are_taken_before_changes_with_their_annotations() {
     let both = json!({
         "changes": {(checkout.uri("b")): [edit((0, 0), (0, 3), "wrong")]},
         "documentChanges": [checkout.document("a", None, json!([annotated]))],
-        "changeAnnotations": {"1": {"label": "in a string", "needsConfirmation": true}},
+        "changeAnnotations": {
+            "1": {"label": "in a string", "needsConfirmation": true},
+            "2": {"label": "no edit has it", "needsConfirmation": true},
+        },
     });
     let changes = checkout.read_edit(both, UTF16).unwrap();
-    assert_eq!(changes.annotations[0].label, "in a string");
+    let labels: Vec<_> = changes.annotations.iter().map(|annotation| &annotation.label).collect();
+    assert_eq!(labels, ["in a string"]);
     checkout.apply(&changes);
     assert_eq!(
         checkout.tree(),
