@@ -21,7 +21,8 @@ use diff::{Counted, diff};
 use fresh::FreshLines;
 
 pub use report::{
-    FILE_LIMIT, FLOOD, FLOOD_SHOWN, OTHER_FILE_LIMIT, OTHER_FILES_LIMIT, Report, WriteDiagnostics,
+    FILE_LIMIT, FLOOD, FLOOD_SHOWN, OTHER_FILE_LIMIT, OTHER_FILES_LIMIT, Origin, Report,
+    WriteDiagnostics,
 };
 
 /// The diagnostics that a run knows of.
@@ -35,11 +36,13 @@ pub struct Ledger {
 #[derive(Debug, Clone)]
 struct Waiting {
     number: u64,
+    /// Whether the file was written, or lies beside one that was.
+    origin: Origin,
     fresh: FreshLines,
-    /// Whether the file was made by the write that is waited for.
-    origin: Baseline,
+    baseline: Baseline,
 }
 
+/// What is known of a file from before the write that is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Baseline {
     /// There was a file, and nothing is known of it unless the ledger says so.
@@ -119,6 +122,8 @@ pub struct Ticket {
 pub struct Pending {
     /// For [`Ledger::late`].
     pub ticket: Ticket,
+    /// Whether the file was written, or lies beside one that was.
+    pub origin: Origin,
     /// Why they are not there.
     pub why: Unsettled,
 }
@@ -241,44 +246,48 @@ impl Ledger {
             if index.is_some_and(|index| written[index].after.is_none()) {
                 continue;
             }
-            let mine = index.map(|index| Waiting {
-                number: 0,
-                fresh: fresh[index].clone(),
-                origin: match written[index].before {
-                    Some(_) => Baseline::Unknown,
-                    None => Baseline::Empty,
-                },
-            });
+            let mine = match index {
+                Some(index) => Waiting::written(&written[index], fresh[index].clone()),
+                None => Waiting::beside(),
+            };
             match snapshot {
                 Snapshot::Settled(now) => {
                     let earlier = self.pending.remove(&pair(&file, &server));
-                    let waiting = merged(mine, earlier);
-                    self.tell(&mut report, &file, &server, now, waiting.as_ref());
+                    let waiting = mine.merged(earlier);
+                    self.tell(&mut report, &file, &server, now, &waiting);
                 }
                 Snapshot::Unsettled(why) => {
-                    if let Some(mine) = mine {
-                        report.pending.push(self.wait(file, server, mine, why));
-                    }
+                    report.pending.push(self.wait(file, server, mine, why));
                 }
             }
         }
-        self.count_remaining(&mut report);
+        let nothing_is_there = written.iter().all(|written| written.after.is_none());
+        let bears = |pending: &Pending| nothing_is_there || pending.origin == Origin::Written;
+        let is_confirmed = report.unseen.is_empty() && !report.pending.iter().any(bears);
+        self.count_remaining(&mut report, is_confirmed);
         report
     }
 
     /// Takes a snapshot that settled after its report was given, for the next result of the run. `None` when the file was
-    /// written, settled or deleted again since: then it is no news.
+    /// written, settled or deleted again since, and where a file beside the written ones has nothing new.
     pub fn late(&mut self, ticket: &Ticket, settled: Vec<Diagnostic>) -> Option<Report> {
         let Ticket { file, server, number } = ticket;
         let key = pair(file, server);
-        if self.pending.get(&key).is_none_or(|waiting| waiting.number != *number) {
-            return None;
-        }
-        let waiting = self.pending.remove(&key);
-        let mut report = Report::new([file.as_str()]);
-        self.tell(&mut report, file, server, settled, waiting.as_ref());
-        self.count_remaining(&mut report);
-        Some(report)
+        let waiting = match self.pending.remove(&key)? {
+            waiting if waiting.number == *number => waiting,
+            other => {
+                self.pending.insert(key, other);
+                return None;
+            }
+        };
+        let mut report = match waiting.origin {
+            Origin::Written => Report::new([file.as_str()]),
+            Origin::Other => Report::new([]),
+        };
+        self.tell(&mut report, file, server, settled, &waiting);
+        self.count_remaining(&mut report, true);
+        // A file that was written was said to be waited for by name.
+        (waiting.origin == Origin::Written || !report.is_quiet()).then_some(report)
     }
 
     /// Compares a snapshot with what is known, puts the difference into the report, and the snapshot in its place.
@@ -288,20 +297,17 @@ impl Ledger {
         file: &str,
         server: &str,
         now: Vec<Diagnostic>,
-        waiting: Option<&Waiting>,
+        waiting: &Waiting,
     ) {
         let now = counted(now);
         let empty = Counted::default();
-        let known = match waiting {
-            Some(Waiting { origin: Baseline::Empty, .. }) => {
-                Some(self.known(file, server).unwrap_or(&empty))
-            }
-            _ => self.known(file, server),
+        let known = match waiting.baseline {
+            Baseline::Empty => Some(self.known(file, server).unwrap_or(&empty)),
+            Baseline::Unknown => self.known(file, server),
         };
         let (mut new, mut fixed) = match known {
             Some(known) => {
-                let fresh = waiting.map(|waiting| &waiting.fresh);
-                let (new, fixed) = diff(known, &now, fresh);
+                let (new, fixed) = diff(known, &now, &waiting.fresh);
                 let new =
                     new.into_iter().map(|diagnostic| New { diagnostic, since: Since::ThisEdit });
                 (new.collect::<Vec<_>>(), fixed)
@@ -312,7 +318,7 @@ impl Ledger {
                 (new.collect(), Vec::new())
             }
         };
-        if waiting.is_none() {
+        if waiting.origin == Origin::Other {
             // Warnings of files that were not written are neither told when they come nor when they go.
             new.retain(|new| new.diagnostic.severity == Severity::Error);
             fixed.retain(|fixed| fixed.severity == Severity::Error);
@@ -325,19 +331,17 @@ impl Ledger {
         self.tickets += 1;
         let number = self.tickets;
         let key = (file.clone(), server.clone());
-        let waiting = merged(Some(Waiting { number, ..waiting }), self.pending.remove(&key));
-        if let Some(waiting) = waiting {
-            self.pending.insert(key, waiting);
-        }
-        Pending { ticket: Ticket { file, server, number }, why }
+        let waiting = Waiting { number, ..waiting }.merged(self.pending.remove(&key));
+        let origin = waiting.origin;
+        self.pending.insert(key, waiting);
+        Pending { ticket: Ticket { file, server, number }, origin, why }
     }
 
-    fn count_remaining(&self, report: &mut Report) {
+    fn count_remaining(&self, report: &mut Report, is_confirmed: bool) {
         let all = report.written().filter_map(|file| self.known.get(file));
         let all: Vec<Diagnostic> =
             all.flat_map(BTreeMap::values).flat_map(|counted| counted.iter().cloned()).collect();
-        let confirmed = report.pending.is_empty() && report.unseen.is_empty();
-        report.state = match (all.is_empty(), confirmed) {
+        report.state = match (all.is_empty(), is_confirmed) {
             (false, _) => State::Dirty,
             (true, false) => State::Unknown,
             (true, true) => State::Clean,
@@ -364,14 +368,32 @@ fn counted(settled: Vec<Diagnostic>) -> Counted {
     Counted::of(without_shadows(settled))
 }
 
-/// A file that was made and then written again while its first diagnostics were waited for was made all the same.
-fn merged(now: Option<Waiting>, earlier: Option<Waiting>) -> Option<Waiting> {
-    match (now, earlier) {
-        (Some(now), Some(Waiting { origin: Baseline::Empty, .. })) => {
-            Some(Waiting { origin: Baseline::Empty, ..now })
+impl Waiting {
+    fn written(written: &Written, fresh: FreshLines) -> Self {
+        let baseline = match written.before {
+            Some(_) => Baseline::Unknown,
+            None => Baseline::Empty,
+        };
+        Self { number: 0, origin: Origin::Written, fresh, baseline }
+    }
+
+    fn beside() -> Self {
+        let fresh = FreshLines::default();
+        Self { number: 0, origin: Origin::Other, fresh, baseline: Baseline::Unknown }
+    }
+
+    /// With what was waited for before: a file that was written is still one when it is looked at again as one beside
+    /// another, and one that was made is still new when it is written again.
+    fn merged(self, earlier: Option<Self>) -> Self {
+        match earlier {
+            Some(earlier) if self.origin == Origin::Other && earlier.origin == Origin::Written => {
+                Self { number: self.number, ..earlier }
+            }
+            Some(Self { baseline: Baseline::Empty, .. }) => {
+                Self { baseline: Baseline::Empty, ..self }
+            }
+            _ => self,
         }
-        (Some(now), _) => Some(now),
-        (None, earlier) => earlier,
     }
 }
 

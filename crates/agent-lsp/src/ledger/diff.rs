@@ -49,7 +49,7 @@ impl Counted {
 pub(super) fn diff(
     known: &Counted,
     now: &Counted,
-    fresh: Option<&FreshLines>,
+    fresh: &FreshLines,
 ) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
     let mut new = Vec::new();
     for (key, group) in &now.groups {
@@ -67,8 +67,8 @@ pub(super) fn diff(
 }
 
 /// The `count` of equal diagnostics that the write made most likely: those on lines that it made, else the last.
-fn newest(group: &[Diagnostic], count: usize, fresh: Option<&FreshLines>) -> Vec<Diagnostic> {
-    let on_fresh = |found: &Diagnostic| fresh.is_some_and(|fresh| fresh.contains(found.line));
+fn newest(group: &[Diagnostic], count: usize, fresh: &FreshLines) -> Vec<Diagnostic> {
+    let on_fresh = |found: &Diagnostic| fresh.contains(found.line);
     let mut ordered: Vec<&Diagnostic> = group.iter().collect();
     ordered.sort_by_key(|found| (on_fresh(found), found.line, found.column));
     ordered.into_iter().rev().take(count).cloned().collect()

@@ -1,6 +1,6 @@
 //! What a write did to the diagnostics: as lines for the model, and as data.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use agent_tool_core::clip;
 use serde::Serialize;
@@ -40,6 +40,8 @@ pub struct Report {
     pub state: State,
     /// All that the written files have now, as far as it is known.
     pub remaining: Vec<Diagnostic>,
+    /// Whether it is of written files at all.
+    has_written: bool,
 }
 
 /// The news of one file.
@@ -100,8 +102,10 @@ impl Report {
             origin: Origin::Written,
             new: Vec::new(),
         };
+        let new: Vec<FileNews> = written.into_iter().map(of).collect();
         Self {
-            new: written.into_iter().map(of).collect(),
+            has_written: !new.is_empty(),
+            new,
             fixed: Vec::new(),
             pending: Vec::new(),
             unseen: Vec::new(),
@@ -180,19 +184,12 @@ impl Report {
         if !self.fixed.is_empty() {
             line(&mut out, &format!("fixed: {}", diagnostic::counts(self.fixed.iter())));
         }
-        if written.is_empty() && self.pending.is_empty() {
-            let place = if others.is_empty() { "" } else { "in what was written: " };
+        if written.is_empty() && self.open().is_empty() && self.has_written {
+            let alone = others.is_empty() && self.pending.is_empty();
+            let place = if alone { "" } else { "in what was written: " };
             line(&mut out, &format!("{place}{}", self.why()));
         }
-        for pending in &self.pending {
-            let (file, server) = (pending.ticket.file(), pending.ticket.server());
-            let how = match pending.why {
-                Unsettled::NotLookedFor { .. } => "unknown",
-                _ => "pending",
-            };
-            let why = pending.why.words();
-            line(&mut out, &format!("diagnostics {how} for {file} ({server}: {why})"));
-        }
+        self.print_pending(&mut out);
         out.truncate(out.trim_end().len());
         out
     }
@@ -213,10 +210,46 @@ impl Report {
         }
     }
 
+    /// Each written file that is waited for has a line; the others have one for each server and reason.
+    fn print_pending(&self, out: &mut String) {
+        let mut others: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for pending in &self.pending {
+            let file = pending.ticket.file();
+            let how = match pending.why {
+                Unsettled::NotLookedFor { .. } => "unknown",
+                _ => "pending",
+            };
+            let why = format!("({}: {})", pending.ticket.server(), pending.why.words());
+            match pending.origin {
+                Origin::Written => line(out, &format!("diagnostics {how} for {file} {why}")),
+                Origin::Other => others.entry(format!("{how} {why}")).or_default().push(file),
+            }
+        }
+        for (how, files) in others {
+            let (how, why) = how.split_once(' ').unwrap_or_default();
+            let more = files.len().saturating_sub(OTHER_FILES_LIMIT);
+            let mut names = files[..files.len() - more].join(", ");
+            if more > 0 {
+                let _ = write!(names, " and {more} more");
+            }
+            line(out, &format!("diagnostics {how} for other files: {names} {why}"));
+        }
+    }
+
+    /// What has to come before the state is known.
+    fn open(&self) -> Vec<&Pending> {
+        let written = self.pending.iter().filter(|pending| pending.origin == Origin::Written);
+        let written: Vec<_> = written.collect();
+        if written.is_empty() && self.state == State::Unknown {
+            return self.pending.iter().collect();
+        }
+        written
+    }
+
     /// What the state rests on.
     fn why(&self) -> String {
         let pending: Vec<_> = self
-            .pending
+            .open()
             .iter()
             .map(|pending| format!("{}: {}", pending.ticket.server(), pending.why.words()))
             .collect();

@@ -1,7 +1,7 @@
 //! One running server: what it can do, what it was sent, and how to ask it.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::BTreeMap,
     ffi::OsStr,
     path::PathBuf,
     sync::{
@@ -27,6 +27,7 @@ use super::{
         Initialize, Initialized, Shutdown,
     },
     told::{State, Told},
+    tsserver::Tsserver,
 };
 use crate::{
     disk::{Changes, Cursor, Disk},
@@ -96,8 +97,8 @@ pub(crate) struct Client {
     saved_before: AtomicU64,
     /// Up to where it was told of what others changed.
     told_of_disk: Mutex<Cursor>,
-    /// The files whose projects tsserver has loaded.
-    pub(super) loaded: Mutex<HashSet<WorkspacePath>>,
+    /// What is known of tsserver, where the server has one.
+    pub(super) tsserver: Mutex<Tsserver>,
     /// When it was initialized: what it registers, it registers soon after.
     initialized: Instant,
     /// When the first file was opened, from which on indexing may begin.
@@ -193,7 +194,7 @@ impl Client {
             saved_at: AtomicU64::new(0),
             saved_before: AtomicU64::new(0),
             told_of_disk: Mutex::new(start.since),
-            loaded: Mutex::default(),
+            tsserver: Mutex::default(),
             initialized: Instant::now(),
             opened: Mutex::default(),
             last_sent: Mutex::new(LastSent {
@@ -399,7 +400,7 @@ impl Client {
         self.tell_of_disk(&mut documents, files);
         for (file, watched) in files {
             documents.tell(file, *watched);
-            self.has_to_read();
+            self.has_to_read(file, *watched);
         }
         self.send(documents.take_notes());
     }
@@ -546,17 +547,20 @@ impl Client {
                 || otherwise.iter().any(|(other, _)| *other == file);
             if !is_told && self.reads(&file, change) {
                 documents.tell(&file, change);
-                self.has_to_read();
+                self.has_to_read(&file, change);
             }
         }
     }
 
-    fn has_to_read(&self) {
+    fn has_to_read(&self, file: &WorkspacePath, change: Watched) {
         *self.told_to_read.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        if self.start.row.ready == Ready::Tsserver {
+            self.tsserver_has_to_notice(file, change);
+        }
     }
 
     /// Waits until it has had its time to read what it was told of.
-    async fn reads_by_itself(&self, deadline: Instant) {
+    pub(super) async fn reads_by_itself(&self, deadline: Instant) {
         let told = *self.told_to_read.lock().unwrap_or_else(PoisonError::into_inner);
         let time = Duration::from_millis(self.start.row.rereads_ms);
         if let Some(until) = told.map(|told| told + time).filter(|until| *until > Instant::now()) {

@@ -131,6 +131,7 @@ impl Client {
         deadline: Instant,
     ) -> Snapshot {
         let read = Reading { client: self, path: self.path(file), file, shown, sent, deadline };
+        self.reads_by_itself(deadline).await;
         let asked = match self.wait() {
             Wait::CompilerOnSave(check) => Some(read.on_save(checks, check).await),
             Wait::Pull {} => match self.offers("textDocument/diagnostic") {
@@ -408,6 +409,10 @@ impl Reading<'_> {
 
     /// Asks tsserver itself; none where the server does not carry the question.
     async fn tsserver(&self) -> Option<Snapshot> {
+        if let Some(file) = self.client.unnoticed(&self.path, self.deadline).await {
+            let why = format!("tsserver has not noticed yet that {} is gone", file.rel().display());
+            return Some(self.snapshot(&[], 0, Settled::No(why)));
+        }
         let answer = self.client.tsserver_diagnostics(&self.path, self.deadline).await?;
         Some(match answer {
             Ok(list) => self.snapshot(&list, 0, Settled::Yes("tsserver was asked")),

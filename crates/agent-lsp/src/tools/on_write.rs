@@ -146,7 +146,7 @@ impl Lsp {
             })
             .collect();
         let report = self.ledger().settle(&written, observed);
-        self.wait_for_late(&report, &targets);
+        self.wait_for_late(&report);
         Some(report)
     }
 
@@ -333,6 +333,7 @@ impl Lsp {
         marks: &HashMap<String, u64>,
         deadline: Instant,
     ) -> Vec<Observed> {
+        let is_there = targets.iter().any(|target| target.after.is_some());
         let looks = servers(targets).into_iter().map(|running| async move {
             let _used = running.hold();
             let mark = marks.get(&key(running)).copied().unwrap_or_default();
@@ -346,12 +347,17 @@ impl Lsp {
                     .client
                     .settled_beside(&other.file, &other.shown, &other.sent, checks, deadline)
                     .await;
-                matches!(snapshot.settled, Settled::Yes(_))
-                    .then(|| Observed::new(&other.shown, &running.id, seen(running, snapshot)))
+                // What is not looked for is said of the written files.
+                match snapshot.settled {
+                    Settled::InPart(_) if is_there => {
+                        vec![Observed::new(&other.shown, &running.id, seen(running, snapshot))]
+                    }
+                    _ => observed(&other.shown, running, snapshot),
+                }
             });
-            join_all(looks).await
+            join_all(looks).await.into_iter().flatten().collect::<Vec<_>>()
         });
-        join_all(looks).await.into_iter().flatten().flatten().collect()
+        join_all(looks).await.into_iter().flatten().collect()
     }
 
     /// Waits for what a server publishes for the files beside the written ones.
@@ -400,16 +406,16 @@ impl Lsp {
     }
 
     /// Goes on waiting for what was not there in time, and keeps it for the next result.
-    fn wait_for_late(&self, report: &Report, targets: &[Target]) {
+    fn wait_for_late(&self, report: &Report) {
         let comes = |why: &Unsettled| !matches!(why, Unsettled::NotLookedFor { .. });
         for pending in report.pending.iter().filter(|pending| comes(&pending.why)) {
-            let of = |target: &&Target| target.shown == pending.ticket.file();
-            let Some(target) = targets.iter().find(of) else { continue };
+            let shown = pending.ticket.file().to_owned();
+            let Ok(file) = self.file(&shown) else { continue };
             let late = Late {
                 // A run that ends takes its servers along, whoever still waits for them.
                 shared: Arc::downgrade(&self.shared),
-                file: target.file.clone(),
-                shown: target.shown.clone(),
+                file,
+                shown,
                 ticket: pending.ticket.clone(),
             };
             tokio::spawn(late.wait());

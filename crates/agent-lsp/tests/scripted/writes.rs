@@ -321,6 +321,38 @@ pub(crate) async fn what_settles_late_comes_with_the_next_result_and_once() {
     assert_eq!(new_of(&checkout.write("a.toy", "areas\n#\n").await), Vec::<String>::new());
 }
 
+// spec: LSP-13, LSP-16
+pub(crate) async fn other_files_that_do_not_settle_are_pending_and_told_late() {
+    const CONFIRMED: &str = "in what was written: no errors or warnings, confirmed\n";
+    // Which question is the first about the other file after the write.
+    let ways = [
+        (2, ("lib.toy", None), "unknown", ""),
+        (4, ("lib.toy", Some("def length\n")), "clean", CONFIRMED),
+    ];
+    for (question, change, state, opening) in ways {
+        let slow = Rule::on("textDocument/diagnostic").nth(Nth::Only(question));
+        let slow = slow.then([Step::Wait(900), Step::Default]);
+        let script = Script::toy("toy", Toy::pull().watched()).rule(slow);
+        let checkout = Setup::new([row(script).wait(PULL)])
+            .file("lib.toy", "def area\n")
+            .file("user.toy", "area\n")
+            .waits(|waits| waits.write = Duration::from_millis(300))
+            .make();
+        assert_eq!(checkout.diagnostics("user.toy").await.0, "clean");
+        let written = checkout.write_all(&[change]).await;
+        assert_eq!(
+            woven(&written),
+            format!(
+                "{opening}diagnostics pending for other files: user.toy (toy: the server did not answer in time)"
+            )
+        );
+        assert_eq!(state_of(&written), state);
+        let told = until_late(&checkout).await;
+        let expected = "since the last result: new in other files: 1 error\nuser.toy\n  1:1 error[E1] undefined name area (toy)";
+        assert!(told.ends_with(expected), "{told}");
+    }
+}
+
 /// Asks for what costs nothing until a result brings what came late.
 async fn until_late(checkout: &Checkout) -> String {
     let end = Instant::now() + PATIENCE;
