@@ -301,9 +301,25 @@ impl Reading<'_> {
         self.still(published, settle, "it published since, and then was quiet").await
     }
 
+    /// What was published, or what it is after the server took back what it said of a file that it did not know yet.
+    async fn withdrawn(&self, published: Published) -> Published {
+        let Some(source) = self.client.wait().provisional() else { return published };
+        let is_provisional = |published: &Published| {
+            published.diagnostics.iter().any(|found| found["source"] == source)
+        };
+        if !is_provisional(&published) {
+            return published;
+        }
+        let end = (published.at + self.client.wait().beside()).min(self.deadline);
+        let other = |state: &State| {
+            state.published(&self.path).filter(|found| !is_provisional(found)).cloned()
+        };
+        self.client.told.until(end, other).await.unwrap_or(published)
+    }
+
     /// What was published, once nothing more came for so long.
     async fn still(&self, published: Published, settle: Duration, how: &'static str) -> Snapshot {
-        let last = self.beside(published).await;
+        let last = self.withdrawn(self.beside(published).await).await;
         if last.at.elapsed() >= settle {
             return self.of(&last, Settled::Yes(how));
         }

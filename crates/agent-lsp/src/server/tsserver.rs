@@ -23,7 +23,10 @@ const DIAGNOSTICS: [&str; 2] = ["syntacticDiagnosticsSync", "semanticDiagnostics
 const PROJECT: &str = "projectInfo";
 
 /// How long it is asked whether it has noticed that a file is gone: its slowest timer is much faster.
-const NOTICES_WITHIN: Duration = Duration::from_secs(10);
+const NOTICES_GONE_WITHIN: Duration = Duration::from_secs(10);
+
+/// How long it is asked whether it has noticed a file that was made: not every file belongs to a project.
+const NOTICES_MADE_WITHIN: Duration = Duration::from_secs(1);
 
 /// How long between two such questions.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -33,9 +36,23 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 pub(super) struct Tsserver {
     /// The files whose projects it has loaded.
     loaded: HashSet<WorkspacePath>,
-    /// Files that are gone, since when: it watches the disk by itself, and until it notices it answers as if they
-    /// were there.
-    gone: BTreeMap<WorkspacePath, Instant>,
+    /// Files that came and went: it watches the disk by itself, and until it notices it answers as before.
+    unnoticed: BTreeMap<WorkspacePath, Change>,
+}
+
+/// What became of a file.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    since: Instant,
+    is_gone: bool,
+}
+
+impl Change {
+    /// Whether it may be unnoticed yet.
+    fn is_young(&self) -> bool {
+        let within = if self.is_gone { NOTICES_GONE_WITHIN } else { NOTICES_MADE_WITHIN };
+        self.since.elapsed() < within
+    }
 }
 
 impl Client {
@@ -88,22 +105,25 @@ impl Client {
 
     /// Takes note of a file that it is left to notice by itself.
     pub(super) fn tsserver_has_to_notice(&self, file: &WorkspacePath, change: Watched) {
-        let gone = &mut self.tsserver().gone;
-        match change {
-            Watched::Deleted => drop(gone.insert(file.clone(), Instant::now())),
-            Watched::Created | Watched::Changed => drop(gone.remove(file)),
-        }
+        let is_gone = match change {
+            Watched::Deleted => true,
+            Watched::Created => false,
+            Watched::Changed => return,
+        };
+        let change = Change { since: Instant::now(), is_gone };
+        self.tsserver().unnoticed.insert(file.clone(), change);
     }
 
-    /// Waits until the project of a file has none of those that are gone; gives one that it still has at the end.
+    /// Waits until the project of a file has what was made and none of what is gone; gives what is gone and it still
+    /// has at the end.
     pub(super) async fn unnoticed(&self, file: &Path, deadline: Instant) -> Option<WorkspacePath> {
         loop {
-            let gone: Vec<WorkspacePath> = {
-                let gone = &mut self.tsserver().gone;
-                gone.retain(|_, since| since.elapsed() < NOTICES_WITHIN);
-                gone.keys().cloned().collect()
+            let changes = {
+                let unnoticed = &mut self.tsserver().unnoticed;
+                unnoticed.retain(|_, change| change.is_young());
+                unnoticed.clone()
             };
-            if gone.is_empty() {
+            if changes.is_empty() {
                 return None;
             }
             let args = json!({ "file": file, "needFileNameList": true });
@@ -112,9 +132,12 @@ impl Client {
             let names = answer["body"]["fileNames"].as_array()?;
             let names: HashSet<&Path> =
                 names.iter().filter_map(Value::as_str).map(Path::new).collect();
-            let still = gone.into_iter().find(|file| names.contains(self.path(file).as_path()))?;
+            let is_unnoticed = |(file, change): &(WorkspacePath, Change)| {
+                names.contains(self.path(file).as_path()) == change.is_gone
+            };
+            let (first, change) = changes.into_iter().find(is_unnoticed)?;
             if Instant::now() + LOOK_AGAIN >= deadline {
-                return Some(still);
+                return change.is_gone.then_some(first);
             }
             tokio::time::sleep(LOOK_AGAIN).await;
         }

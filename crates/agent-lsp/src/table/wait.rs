@@ -51,6 +51,10 @@ pub enum Wait {
         /// Whether it looks again at a text when another file changed.
         #[serde(default)]
         rebuild: Rebuild,
+        /// The source of diagnostics that it takes back where a file was only just made: they are believed after
+        /// `beside_ms`.
+        #[serde(default)]
+        provisional: Option<String>,
     },
     /// They are published without a version.
     PushUnversioned {
@@ -96,6 +100,15 @@ impl Wait {
             }
             Self::Pull {} | Self::CompilerOnSave(_) | Self::TsserverSync { .. } => beside(),
         })
+    }
+
+    /// The source of diagnostics that the server may take back.
+    #[must_use]
+    pub fn provisional(&self) -> Option<&str> {
+        match self {
+            Self::PushVersioned { provisional, .. } => provisional.as_deref(),
+            _ => None,
+        }
     }
 
     /// How long nothing must come before a list is final.

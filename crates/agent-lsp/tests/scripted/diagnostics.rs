@@ -98,6 +98,22 @@ pub(crate) async fn lists_of_a_check_that_came_out_of_order_are_not_taken_for_it
     }
 }
 
+// spec: LSP-16
+pub(crate) async fn what_a_server_takes_back_is_waited_for() {
+    let wait =
+        r#"{ class = "push_versioned", settle_ms = 50, beside_ms = 800, provisional = "placing" }"#;
+    let mut provisional = error(0, "in no package");
+    provisional["source"] = json!("placing");
+    let first = |list: &[Value]| Step::publish(list.iter().cloned()).version(Version::Message);
+    let mended = [first(&[provisional.clone()]), Step::Wait(300), first(&[])];
+    let never = [first(&[provisional.clone()])];
+    for (steps, state) in [(mended.to_vec(), "clean"), (never.to_vec(), "dirty")] {
+        let script = Script::toy("toy", Toy::without_diagnostics()).on(OPEN, steps);
+        let checkout = Setup::new([row(script).wait(wait)]).file("a.toy", "a\n").make();
+        assert_eq!(checkout.diagnostics("a.toy").await.0, state);
+    }
+}
+
 // spec: LSP-04
 pub(crate) async fn a_first_incomplete_publish_is_not_taken_as_final() {
     let text = "one\ntwo\nthree\n";
