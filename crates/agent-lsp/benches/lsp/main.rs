@@ -8,6 +8,10 @@
     reason = "a benchmark prints, and ends where something is not as it has to be"
 )]
 
+#[path = "../../tests/scripted/fixture.rs"]
+#[expect(dead_code, reason = "the suite of tests needs more of it")]
+mod fixture;
+mod flood;
 #[path = "../../tests/live/languages.rs"]
 #[expect(dead_code, reason = "the suite of tests needs more of it")]
 mod languages;
@@ -60,6 +64,7 @@ const MEASURED: [(&Live, Way, Duration); 5] = [
 
 fn main() {
     agent_process::guard::main_if_asked();
+    agent_testkit::lsp::main_if_asked();
     // Under `cargo test --benches` it is built and not run.
     if !std::env::args().any(|argument| argument == "--bench") {
         return;
@@ -72,6 +77,7 @@ fn main() {
         }
     }
     without_server();
+    flood::measure();
 }
 
 fn measure(live: &'static Live, way: Way, most: Duration) {

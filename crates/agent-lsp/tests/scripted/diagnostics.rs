@@ -1,12 +1,14 @@
 //! A file's diagnostics: when they are those of its text, and when that is not known.
 
-use std::{fs, time::Duration};
+use std::time::Duration;
 
 use agent_testkit::lsp::{Nth, Rule, Script, Step, Toy, Version, diagnostic, range};
 use agent_tool_core::{ToolError, ToolOutput};
 use serde_json::{Value, json};
 
-use crate::fixture::{CHECK, Checkout, ON_SAVE, PULL, Setup, UNVERSIONED, VERSIONED, row};
+use crate::fixture::{
+    CHECK, Checkout, ON_SAVE, PULL, Setup, UNVERSIONED, VERSIONED, resident, row,
+};
 
 const OPEN: &str = "textDocument/didOpen";
 const CHANGE: &str = "textDocument/didChange";
@@ -370,12 +372,4 @@ pub(crate) async fn publishes_for_more_files_than_are_kept_are_counted() {
         checkout.status("toy").await["why"],
         "100 publishes of it were for more files than are kept"
     );
-}
-
-/// The memory of this process that is in use, in bytes; 0 where the system does not tell.
-fn resident() -> usize {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
-    kilobytes.unwrap_or(0) * 1_024
 }
