@@ -210,7 +210,8 @@ impl Report {
         }
     }
 
-    /// Each written file that is waited for has a line; the others have one for each server and reason.
+    /// Each written file that is waited for has a line. Where there is none, the others have one for each server and
+    /// reason: as long as a written file is waited for, nobody takes the rest for known.
     fn print_pending(&self, out: &mut String) {
         let mut others: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for pending in &self.pending {
@@ -225,7 +226,8 @@ impl Report {
                 Origin::Other => others.entry(format!("{how} {why}")).or_default().push(file),
             }
         }
-        for (how, files) in others {
+        let is_said = self.pending.iter().any(|pending| pending.origin == Origin::Written);
+        for (how, files) in others.into_iter().filter(|_| !is_said) {
             let (how, why) = how.split_once(' ').unwrap_or_default();
             let more = files.len().saturating_sub(OTHER_FILES_LIMIT);
             let mut names = files[..files.len() - more].join(", ");

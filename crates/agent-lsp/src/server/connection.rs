@@ -34,6 +34,9 @@ use super::{inbox::Inbox, told::Told};
 /// What the pumps hand to the main loop before it takes it, in bytes.
 const PIPE_BYTES: usize = 256 * 1024;
 
+/// A server that reads nothing for so long is said not to read; one that is at work may do so for less.
+const STALLS: Duration = Duration::from_millis(500);
+
 /// Marks what a pump has to look into; nothing else goes out with it but by chance.
 const MARK: &str = "agent-lsp:";
 
@@ -145,7 +148,8 @@ impl Connection {
             Ok(Err(_)) => Err(CallError::Stopped),
             Err(_) => {
                 let queued = self.writer.queued();
-                let unread = (queued.bytes > 0).then_some((queued.bytes, queued.stalled));
+                let stalls = queued.bytes > 0 && queued.stalled >= STALLS;
+                let unread = stalls.then_some((queued.bytes, queued.stalled));
                 Err(CallError::TimedOut { unread })
             }
         }

@@ -364,7 +364,7 @@ impl Reading<'_> {
     /// Lets a check run until its lists can be believed.
     async fn checked(&self, check: &Check) -> Settled {
         self.client.save(self.file);
-        for _ in 0..MAX_CHECKS {
+        for tries in 1.. {
             let began = match self.checked_once(check).await {
                 Ok(began) => began,
                 Err(why) => return Settled::No(why),
@@ -373,6 +373,9 @@ impl Reading<'_> {
             // so a list that came later is at times the earlier one.
             if !self.published().is_some_and(|found| found.has_shrunk_since(began)) {
                 return Settled::Yes("the check after the save ended");
+            }
+            if tries == MAX_CHECKS {
+                break;
             }
             self.client.save_again(self.file, began);
         }

@@ -304,6 +304,8 @@ impl Lsp {
         // What is said of other files while the written ones are not settled may be of the text before.
         if all_settled {
             observed.extend(self.observe_beside(targets, marks, deadline).await);
+        } else {
+            observed.extend(self.unobserved_beside(targets));
         }
         for target in targets.iter().filter(|target| target.after.is_some()) {
             for missing in &target.missing {
@@ -358,6 +360,21 @@ impl Lsp {
             join_all(looks).await.into_iter().flatten().collect::<Vec<_>>()
         });
         join_all(looks).await.into_iter().flatten().collect()
+    }
+
+    /// The files beside the written ones that are looked at when those have settled, which is later.
+    fn unobserved_beside(&self, targets: &[Target]) -> Vec<Observed> {
+        let asked = servers(targets).into_iter().filter(|running| running.client.is_asked());
+        asked
+            .flat_map(|running| {
+                let others = self.others(targets, running, u64::MAX);
+                others.into_iter().map(|other| {
+                    let why = "looked at after the written files".to_owned();
+                    let why = Seen::Unsettled(Unsettled::TimedOut { waiting_for: why });
+                    Observed::new(&other.shown, &running.id, why)
+                })
+            })
+            .collect()
     }
 
     /// Waits for what a server publishes for the files beside the written ones.

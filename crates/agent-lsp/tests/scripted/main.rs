@@ -116,6 +116,7 @@ fn main() {
             a_server_that_never_publishes_is_pending_and_never_clean
             what_settles_late_comes_with_the_next_result_and_once
             other_files_that_do_not_settle_are_pending_and_told_late
+            other_files_are_looked_at_when_a_written_one_settles_late
             what_settles_late_is_dropped_when_the_file_was_written_again
             a_write_during_a_servers_start_returns_within_its_budget
             a_server_that_is_stuck_or_gone_never_makes_an_error_of_a_write

@@ -88,10 +88,13 @@ pub(crate) async fn what_was_broken_before_the_first_write_is_not_news() {
             .make();
         if wait == ON_SAVE {
             // A compiler has only the disk: what it found before is what it found when it began.
-            checkout.call("lsp", json!({ "action": "symbols", "file": "a.toy" })).await.unwrap();
+            let ask = || checkout.call("lsp", json!({ "action": "symbols", "file": "a.toy" }));
+            ask().await.unwrap();
             checkout
                 .until(|log| log.of(Kind::Sent).any(|sent| sent.body["value"]["kind"] == "end"))
                 .await;
+            // What it sent before an answer is read before it.
+            ask().await.unwrap();
         }
         let written = checkout.write("a.toy", "old\nnew\n").await;
         let expected = match name {
@@ -351,6 +354,26 @@ pub(crate) async fn other_files_that_do_not_settle_are_pending_and_told_late() {
         let expected = "since the last result: new in other files: 1 error\nuser.toy\n  1:1 error[E1] undefined name area (toy)";
         assert!(told.ends_with(expected), "{told}");
     }
+}
+
+// spec: LSP-13, LSP-16
+pub(crate) async fn other_files_are_looked_at_when_a_written_one_settles_late() {
+    let slow = Rule::on(SAVE).nth(Nth::Only(2)).then([Step::Wait(600), Step::Default]);
+    let script = Script::toy("toy", Toy::checks_on_save(50, CHECK).watched()).rule(slow);
+    let checkout = Setup::new([row(script).wait(ON_SAVE)])
+        .file("lib.toy", "def area\n")
+        .file("user.toy", "area\n")
+        .waits(|waits| waits.write = Duration::from_millis(300))
+        .make();
+    assert_eq!(checkout.diagnostics("user.toy").await.0, "clean");
+    let written = checkout.write("lib.toy", "def length\n").await;
+    let why = "(toy: the check after the save has not begun)";
+    assert_eq!(woven(&written), format!("diagnostics pending for lib.toy {why}"));
+    let mut told = String::new();
+    while !told.contains("user.toy\n  1:1 error[E1] undefined name area (toy)") {
+        told = until_late(&checkout).await;
+    }
+    assert!(told.contains("new in other files: 1 error"), "{told}");
 }
 
 /// Asks for what costs nothing until a result brings what came late.
