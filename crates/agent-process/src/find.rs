@@ -56,6 +56,7 @@ pub struct Wanted {
     pub(crate) more_folders: Vec<PathBuf>,
     pub(crate) probe: Option<Vec<String>>,
     pub(crate) probe_time: Duration,
+    pub(crate) at_least: Option<String>,
 }
 
 /// Where a program was found.
@@ -127,6 +128,13 @@ pub enum Why {
     },
     /// The probe did not end in time.
     TimedOut(Duration),
+    /// It is older than [`Wanted::at_least`].
+    TooOld {
+        /// What the probe printed.
+        version: String,
+        /// What was wanted.
+        at_least: String,
+    },
     /// It could not be started.
     NotStarted(String),
 }
@@ -167,6 +175,7 @@ impl Wanted {
             more_folders: Vec::new(),
             probe: Some(vec!["--version".to_owned()]),
             probe_time: PROBE_TIME,
+            at_least: None,
         }
     }
 
@@ -213,6 +222,12 @@ impl Wanted {
         self
     }
 
+    /// Passes over one whose probe prints a lesser version, or none, where what is older is something else: `7`, `3.10`.
+    pub fn at_least(mut self, version: impl Into<String>) -> Self {
+        self.at_least = Some(version.into());
+        self
+    }
+
     /// How long the probe may take; [`PROBE_TIME`] by default.
     pub fn probe_time(mut self, time: Duration) -> Self {
         self.probe_time = time;
@@ -256,7 +271,10 @@ impl Finder {
         for candidate in listed {
             let refused = match candidate.refused {
                 Some(why) => why,
-                None => match probe::ask(&self.launcher, &candidate.path, wanted).await {
+                None => match probe::ask(&self.launcher, &candidate.path, wanted)
+                    .await
+                    .and_then(|version| new_enough(version, wanted))
+                {
                     Ok(version) => {
                         return Ok(Found {
                             path: candidate.path,
@@ -314,6 +332,39 @@ fn show(f: &mut fmt::Formatter<'_>, path: &Path, why: &Why) -> fmt::Result {
             lines.iter().try_for_each(|line| write!(f, "; {line}"))
         }
         Why::TimedOut(time) => write!(f, "{path} did not answer in {:.1} s", time.as_secs_f64()),
+        Why::TooOld { version, at_least } if version.is_empty() => {
+            write!(f, "{path} prints no version, and it has to be {at_least} or newer")
+        }
+        Why::TooOld { version, at_least } => {
+            write!(f, "{path} is {version}, and it has to be {at_least} or newer")
+        }
         Why::NotStarted(why) => f.write_str(why),
     }
+}
+
+fn new_enough(version: String, wanted: &Wanted) -> Result<String, Why> {
+    match &wanted.at_least {
+        Some(least) if numbers(&version) < numbers(least) => {
+            Err(Why::TooOld { version, at_least: least.clone() })
+        }
+        _ => Ok(version),
+    }
+}
+
+/// The first number of a text with what follows after dots: of `Version 5.9.3-beta` 5, 9 and 3.
+fn numbers(text: &str) -> Vec<u64> {
+    let start = text.find(|character: char| character.is_ascii_digit()).unwrap_or(text.len());
+    let parts = text[start..].split('.').map(|part| {
+        let end = part.find(|character: char| !character.is_ascii_digit());
+        (&part[..end.unwrap_or(part.len())], end.is_some())
+    });
+    let mut numbers = Vec::new();
+    for (digits, is_last) in parts {
+        let Ok(number) = digits.parse() else { break };
+        numbers.push(number);
+        if is_last {
+            break;
+        }
+    }
+    numbers
 }

@@ -19,14 +19,18 @@ pub(super) async fn find(
     let place = place(root, trust);
     let own = row.probe.split_first().filter(|(program, _)| row.programs.contains(program));
     let wanted = wanted(&row.programs);
+    let new_enough = |wanted: Wanted| match &row.min_version {
+        Some(version) => wanted.at_least(version),
+        None => wanted,
+    };
     if let Some((_, args)) = own {
-        return finder.find(&wanted.probe(args.iter().cloned()), &place).await;
+        return finder.find(&new_enough(wanted.probe(args.iter().cloned())), &place).await;
     }
     let found = finder.find(&wanted.unprobed(), &place).await?;
     if let Some((beside, args)) = row.probe.split_first() {
         let path = found.path.with_file_name(beside);
         let asked = Wanted::new(beside.clone()).configured(path).probe(args.iter().cloned());
-        let answered = finder.find(&asked, &place).await?;
+        let answered = finder.find(&new_enough(asked), &place).await?;
         return Ok(with_version(found, answered));
     }
     Ok(found)

@@ -50,6 +50,7 @@ fn main() {
             a_crash_fails_the_pending_calls_and_a_restart_opens_the_documents_again
             after_three_crashes_nothing_is_started_before_a_reload
             a_marker_without_a_binary_starts_nothing
+            a_program_that_is_too_old_is_no_program
             what_another_server_stands_in_for_is_missing_in_the_status_alone
             a_binary_that_cannot_run_is_no_binary
             a_binary_without_a_marker_starts_nothing

@@ -158,6 +158,36 @@ pub(crate) fn a_search_path_through_the_checkout_finds_nothing_in_it_without_tru
     });
 }
 
+/// What is older under the same name may be something else, and the next of the search may be the right one.
+pub(crate) fn a_program_that_is_too_old_is_passed_over() {
+    let machine = Machine::new();
+    machine.program("bin/tool", "echo 'Version 5.9.3'");
+    machine.program("more/tool", "echo 'tool 10.0.1-beta (abc1234)'");
+    machine.program("bin/mute", "exit 0");
+    let old = machine.at("bin/tool").display().to_string();
+    let mute = machine.at("bin/mute").display().to_string();
+    run(async {
+        let finder = machine.finder();
+        let wanted = |least: &str| Wanted::new("tool").also_in(machine.at("more")).at_least(least);
+        let find =
+            async |wanted: Wanted| finder.find(&wanted, &machine.place(Trust::Untrusted)).await;
+        for (least, taken) in
+            [("5", "bin/tool"), ("5.9", "bin/tool"), ("5.10", "more/tool"), ("10", "more/tool")]
+        {
+            assert_eq!(find(wanted(least)).await.unwrap().path, machine.at(taken), "{least}");
+        }
+        let found = find(wanted("7")).await.unwrap();
+        let expected = format!("{old} is Version 5.9.3, and it has to be 7 or newer");
+        assert_eq!(found.passed_over[0].to_string(), expected);
+        let missing = find(wanted("10.0.2")).await.unwrap_err();
+        assert_eq!(missing.passed_over.len(), 2);
+        let missing = find(Wanted::new("mute").at_least("1")).await.unwrap_err();
+        let expected =
+            format!("mute cannot be used: {mute} prints no version, and it has to be 1 or newer");
+        assert_eq!(missing.to_string(), expected);
+    });
+}
+
 /// A proxy that exists and cannot run what it stands for, a file without its bit, a program that hangs.
 pub(crate) fn a_program_that_exists_and_fails_says_why() {
     let machine = Machine::new();

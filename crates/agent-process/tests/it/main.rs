@@ -40,6 +40,7 @@ fn main() {
             the_first_that_answers_is_taken_in_the_order_of_the_search,
             a_local_program_needs_trust_and_is_named_without_it,
             a_search_path_through_the_checkout_finds_nothing_in_it_without_trust,
+            a_program_that_is_too_old_is_passed_over,
             a_program_that_exists_and_fails_says_why,
             a_configured_program_is_the_only_one_tried,
             the_highest_number_is_taken_after_the_mere_names,
