@@ -190,7 +190,8 @@ pub(crate) async fn a_marker_without_a_binary_starts_nothing() {
 
 // spec: LSP-01, LSP-11
 pub(crate) async fn a_program_that_is_too_old_is_no_program() {
-    let checkout = Setup::new([toy(Toy::push()).key("min_version", r#""99""#)]).make();
+    let checkout =
+        Setup::new([toy(Toy::push()).key("min_version", r#""99""#)]).file("a.toy", "a\n").make();
     let status = checkout.status("toy").await;
     assert_eq!(status["state"], "no program");
     assert!(status["why"].as_str().unwrap().contains("has to be 99 or newer"), "{status}");
