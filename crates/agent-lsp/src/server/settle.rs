@@ -26,6 +26,9 @@ use crate::{
     table::{Check, Rebuild, Wait},
 };
 
+/// What asks for a file's diagnostics.
+const DIAGNOSTIC: &str = "textDocument/diagnostic";
+
 /// How long to wait for further publishes of a server that was expected to answer and does not.
 const PUSHED_SETTLE: Duration = Duration::from_millis(150);
 
@@ -134,7 +137,7 @@ impl Client {
         self.reads_by_itself(deadline).await;
         let asked = match self.wait() {
             Wait::CompilerOnSave(check) => Some(read.on_save(checks, check).await),
-            Wait::Pull {} => match self.offers("textDocument/diagnostic") {
+            Wait::Pull {} => match self.offers(DIAGNOSTIC) {
                 Some(options) => Some(read.answered(&options).await),
                 None => None,
             },
@@ -168,7 +171,7 @@ impl Client {
         file: &WorkspacePath,
         deadline: Instant,
     ) -> Vec<Value> {
-        let asked = match self.offers("textDocument/diagnostic") {
+        let asked = match self.offers(DIAGNOSTIC) {
             Some(options) => self.pulled(file, &options, deadline).await.unwrap_or_default(),
             None => Vec::new(),
         };
@@ -212,9 +215,18 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     async fn pull(&self) -> Snapshot {
-        match self.client.offered("textDocument/diagnostic", self.deadline).await {
-            Some(options) => self.answered(&options).await,
-            None => self.versioned(PUSHED_SETTLE).await,
+        if let Some(options) = self.client.offered(DIAGNOSTIC, self.deadline).await {
+            return self.answered(&options).await;
+        }
+        // It publishes, or it is on a machine that is so busy that it still starts.
+        let either = |state: &State| match state.registered(DIAGNOSTIC) {
+            Some(options) => Some(Ok(options.clone())),
+            None => self.fresh(state).map(Err),
+        };
+        match self.client.told.until(self.deadline, either).await {
+            Some(Ok(options)) => self.answered(&options).await,
+            Some(Err(_)) => self.versioned(PUSHED_SETTLE).await,
+            None => self.unpublished(),
         }
     }
 
@@ -229,17 +241,19 @@ impl Reading<'_> {
         Ok((self.client.pulled(self.file, options, self.deadline).await?, 0))
     }
 
-    async fn versioned(&self, settle: Duration) -> Snapshot {
-        let (version, mark) = (i64::from(self.sent.synced.version), self.sent.synced.mark);
-        let fresh = |state: &State| {
-            let published = state.published(&self.path)?;
-            let counts = match published.version {
-                // A later one is of the same text, or the text is found to be another at the end.
-                Some(published) => published >= version,
-                None => published.sequence > mark,
-            };
-            counts.then(|| published.clone())
+    /// What was published for the text that was sent.
+    fn fresh(&self, state: &State) -> Option<Published> {
+        let published = state.published(&self.path)?;
+        let counts = match published.version {
+            // A later one is of the same text, or the text is found to be another at the end.
+            Some(version) => version >= i64::from(self.sent.synced.version),
+            None => published.sequence > self.sent.synced.mark,
         };
+        counts.then(|| published.clone())
+    }
+
+    async fn versioned(&self, settle: Duration) -> Snapshot {
+        let fresh = |state: &State| self.fresh(state);
         let Some(published) = self.client.told.until(self.deadline, fresh).await else {
             return self.unpublished();
         };
@@ -339,7 +353,7 @@ impl Reading<'_> {
             Checks::Past => Settled::No("no check has ended yet".to_owned()),
             Checks::Run => self.checked(check).await,
         };
-        let native = match self.client.offers("textDocument/diagnostic") {
+        let native = match self.client.offers(DIAGNOSTIC) {
             Some(options) => self.asked(&options).await.map(|(list, _)| list),
             None => Ok(Vec::new()),
         };

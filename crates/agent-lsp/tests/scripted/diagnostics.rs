@@ -101,6 +101,22 @@ pub(crate) async fn lists_of_a_check_that_came_out_of_order_are_not_taken_for_it
 }
 
 // spec: LSP-16
+pub(crate) async fn a_server_that_registers_late_is_asked_all_the_same() {
+    let register = Step::Register {
+        id: "d".to_owned(),
+        method: "textDocument/diagnostic".to_owned(),
+        options: json!({ "interFileDependencies": true, "workspaceDiagnostics": false }),
+    };
+    // Later than any server that is not held up by its machine.
+    let script = Script::toy("toy", Toy::pull())
+        .capabilities(json!({ "diagnosticProvider": null }))
+        .on("initialized", [Step::Wait(2_500), register]);
+    let checkout = Setup::new([row(script).wait(PULL)]).file("a.toy", "areas\n").make();
+    let (state, why, _) = checkout.diagnostics("a.toy").await;
+    assert_eq!((state.as_str(), why.as_str()), ("dirty", "toy: the server was asked"));
+}
+
+// spec: LSP-16
 pub(crate) async fn what_a_server_takes_back_is_waited_for() {
     let wait =
         r#"{ class = "push_versioned", settle_ms = 50, beside_ms = 800, provisional = "placing" }"#;

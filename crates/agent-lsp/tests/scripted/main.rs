@@ -86,6 +86,7 @@ fn main() {
             documents_that_were_not_asked_for_longest_are_closed;
         diagnostics:
             every_way_of_telling_gives_errors_and_warnings_and_clean
+            a_server_that_registers_late_is_asked_all_the_same
             what_a_server_takes_back_is_waited_for
             lists_of_a_check_that_came_out_of_order_are_not_taken_for_it
             a_first_incomplete_publish_is_not_taken_as_final
