@@ -5,6 +5,7 @@
 mod diagnostics;
 mod fixture;
 mod queries;
+mod rename;
 mod supervisor;
 mod transport;
 mod writes;
@@ -122,6 +123,18 @@ fn main() {
             parallel_writes_tell_each_its_own
             a_server_that_was_restarted_tells_nothing_twice
             a_save_follows_each_change;
+        rename:
+            a_rename_reaches_every_file_and_back_again
+            a_use_is_renamed_from_its_definition
+            a_rename_is_exact_in_each_encoding
+            a_rename_of_open_files_alone_is_refused_by_the_references
+            what_neither_the_rename_nor_the_references_reach_is_told
+            an_edit_of_nothing_is_a_failure
+            an_edit_for_an_older_version_changes_nothing
+            a_file_that_changes_while_the_server_thinks_is_not_overwritten
+            nothing_moves_where_the_server_fails_to_say_what_a_move_breaks
+            an_edit_given_twice_is_made_once_and_one_beside_the_name_never
+            a_rename_waits_until_the_project_is_read;
     };
     let mut arguments = Arguments::from_args();
     // Each has processes of its own, and what they measure is not the machine's load.
