@@ -56,6 +56,8 @@ pub(crate) enum CallError {
         /// Bytes that the server has not read, and for how long it has read none.
         unread: Option<(usize, Duration)>,
     },
+    /// What it hands its questions to ended, and so it answered with nothing.
+    InnerEnded,
     /// It answered with an error.
     Refused { code: i64, message: String },
 }

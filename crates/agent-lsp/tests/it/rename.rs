@@ -86,6 +86,7 @@ fn ranges(
 }
 
 // spec: LSP-15
+// report: D34
 #[test]
 fn every_edit_covers_the_old_name() {
     let table = [
@@ -219,6 +220,7 @@ fn a_server_that_counts_otherwise_than_it_says_is_caught() {
 }
 
 // spec: LSP-15
+// report: D19
 #[test]
 fn a_rename_that_misses_a_reference_names_it() {
     let checkout = Checkout::new(&[
@@ -265,6 +267,7 @@ fn a_rename_that_misses_a_reference_names_it() {
     assert!(error.data["missing"].as_array().unwrap().len() <= rename::MISSING_LIMIT);
 }
 
+// report: D20
 #[test]
 fn an_edit_without_edits_is_a_failure() {
     let checkout = Checkout::new(&[("f", "area")]);

@@ -15,6 +15,7 @@ mod places;
 mod processes;
 mod queries;
 mod rename;
+mod reports;
 mod servers;
 mod session;
 mod writes;
@@ -50,6 +51,7 @@ fn main() {
         }
         writes::{
             a_break_is_told_once_a_move_not_and_a_fix_is_told,
+            what_is_broken_at_the_start_is_told,
             a_signature_breaks_the_other_file,
             a_missing_file_is_made_and_deleted,
             a_change_behind_our_back_is_seen,
@@ -73,7 +75,7 @@ fn main() {
     }
     let folder: Case = |live| Box::pin(writes::a_folder_made_behind_our_back_is_seen(live));
     trials.push(trial(&servers::TY, "a_folder_made_behind_our_back_is_seen", folder));
-    for (live, name, case) in checks::cases() {
+    for (live, name, case) in checks::cases().into_iter().chain(reports::cases()) {
         trials.push(trial(live, name, case));
     }
     libtest_mimic::run(&arguments, trials).exit();

@@ -26,6 +26,7 @@ async fn of_a(checkout: &Checkout) -> (String, Vec<String>) {
 }
 
 // spec: LSP-04
+// report: D1, D2, D11
 pub(crate) async fn every_way_of_telling_gives_errors_and_warnings_and_clean() {
     let check = || Toy::checks_on_save(100, CHECK);
     let ways = [
@@ -73,6 +74,7 @@ pub(crate) async fn every_way_of_telling_gives_errors_and_warnings_and_clean() {
 }
 
 // spec: LSP-04
+// report: D3
 pub(crate) async fn a_first_incomplete_publish_is_not_taken_as_final() {
     let text = "one\ntwo\nthree\n";
     let ways = [
@@ -92,6 +94,7 @@ pub(crate) async fn a_first_incomplete_publish_is_not_taken_as_final() {
 }
 
 // spec: LSP-04, LSP-16
+// report: D12
 pub(crate) async fn silence_is_unknown_and_never_clean() {
     let ways = [
         (PULL, "the server has published nothing for this text"),
@@ -128,6 +131,7 @@ pub(crate) async fn a_list_that_did_not_change_and_is_not_published_again_is_not
 }
 
 // spec: LSP-16
+// report: D32
 pub(crate) async fn what_was_published_for_the_text_before_is_not_taken_for_this_one() {
     // A publish for the text before that comes late, with and without its version.
     for version in [Version::Older, Version::Given(1)] {
@@ -151,6 +155,7 @@ pub(crate) async fn what_was_published_for_the_text_before_is_not_taken_for_this
 }
 
 // spec: LSP-16
+// report: D32
 pub(crate) async fn an_answer_that_came_late_for_a_write_is_not_read_from_before_it() {
     // The write's budget ends before the server publishes; a question right after it must wait too.
     let rule = Rule::on(CHANGE).then([Step::Wait(500), Step::Default]);

@@ -1,4 +1,9 @@
 //! The crate against a scripted language server: what goes over the wire, and what a model reads.
+//!
+//! 34 public reports of language servers under agents and editors (stale or missing diagnostics, false
+//! "clean", hangs, orphans, partial and shifted renames) have each a test, here, in `tests/it` or in
+//! `tests/live`. They are numbered; `// report: D18` above a test says which it answers, and
+//! `reports::every_report_is_named_by_a_test` in `tests/it` fails when one has none.
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails as a test does")]
 
@@ -46,6 +51,7 @@ fn main() {
             twenty_first_calls_start_one_process
             the_root_is_told_in_all_three_ways
             two_roots_have_a_process_each
+            a_program_of_the_root_that_is_found_comes_first
             a_start_that_takes_long_is_said_and_goes_on
             a_server_that_exits_at_once_says_why_and_is_not_tried_again_at_once
             a_crash_fails_the_pending_calls_and_a_restart_opens_the_documents_again
@@ -64,6 +70,7 @@ fn main() {
         queries:
             columns_are_those_of_the_encoding_that_was_agreed_on
             occurrences_that_mean_the_same_are_no_ambiguity
+            a_server_that_cannot_say_which_is_meant_makes_no_ambiguity
             a_call_with_wrong_arguments_says_which
             each_question_about_a_place_has_its_own_answer
             code_actions_are_listed_and_nothing_is_applied
@@ -77,6 +84,7 @@ fn main() {
             a_server_that_cannot_read_the_project_answers_partially
             a_search_over_several_servers_says_which_evidence_it_has
             an_answer_that_is_out_of_date_is_asked_for_again
+            what_is_empty_because_the_inner_server_is_dead_is_no_answer
             what_a_server_cannot_do_is_said
             what_a_server_registers_a_little_later_is_asked_for
             a_file_that_was_changed_behind_our_back_is_sent_first
@@ -122,6 +130,8 @@ fn main() {
             a_linter_that_hangs_does_not_hold_back_the_server
             parallel_writes_tell_each_its_own
             a_server_that_was_restarted_tells_nothing_twice
+            a_save_waits_until_the_server_has_read_the_project
+            what_a_server_says_of_other_projects_is_not_told
             a_save_follows_each_change;
         rename:
             a_rename_reaches_every_file_and_back_again

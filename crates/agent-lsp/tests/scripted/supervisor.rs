@@ -24,6 +24,7 @@ async fn hover(checkout: &Checkout) -> String {
     checkout.hover("a.toy", 2, "area").await
 }
 
+// report: D13
 pub(crate) async fn twenty_first_calls_start_one_process() {
     let script = Script::toy("toy", Toy::push()).on("initialize", [Step::Wait(200), Step::Default]);
     let checkout = of_script(script).make();
@@ -35,6 +36,7 @@ pub(crate) async fn twenty_first_calls_start_one_process() {
     assert_eq!(log.calls("textDocument/didOpen").len(), 1);
 }
 
+// report: D7
 pub(crate) async fn the_root_is_told_in_all_three_ways() {
     let checkout = Setup::new([toy(Toy::push())])
         .unmarked()
@@ -54,6 +56,7 @@ pub(crate) async fn the_root_is_told_in_all_three_ways() {
     assert_eq!(log.of(Kind::Started).next().unwrap().body["folder"].as_str(), root.to_str());
 }
 
+// report: D8
 pub(crate) async fn two_roots_have_a_process_each() {
     let checkout = Setup::new([toy(Toy::push())])
         .unmarked()
@@ -71,6 +74,25 @@ pub(crate) async fn two_roots_have_a_process_each() {
     assert_eq!(roots, ["one", "two"]);
 }
 
+// spec: LSP-01
+// report: D16
+pub(crate) async fn a_program_of_the_root_that_is_found_comes_first() {
+    let programs = r#"["toy-of-the-project"]"#;
+    let at_root = toy(Toy::push())
+        .key("programs", programs)
+        .key("probe", r#"["toy-of-the-project", "--version"]"#);
+    let checkout = Setup::new([at_root])
+        .unmarked()
+        .file("web/toy.root", "")
+        .file("web/a.toy", "def area\narea\n")
+        .make();
+    let local = checkout.install_as("toy", "web/node_modules/.bin/toy-of-the-project");
+    checkout.put_program("node_modules/.bin/toy-of-the-project", "exit 1");
+    assert_eq!(checkout.hover("web/a.toy", 2, "area").await, "```toy\ndef area\n```");
+    let status = checkout.status("toy").await;
+    assert_eq!((&status["state"], &status["root"]), (&json!("ready"), &json!("web")), "{local:?}");
+}
+
 // spec: LSP-16
 pub(crate) async fn a_start_that_takes_long_is_said_and_goes_on() {
     let script = Script::toy("toy", Toy::push())
@@ -86,6 +108,7 @@ pub(crate) async fn a_start_that_takes_long_is_said_and_goes_on() {
 }
 
 // spec: LSP-11, LSP-16
+// report: D9
 pub(crate) async fn a_server_that_exits_at_once_says_why_and_is_not_tried_again_at_once() {
     let script = Script::new("toy")
         .on(START, [Step::Stderr("no licence was found".to_owned()), Step::Exit(3)]);
@@ -189,6 +212,7 @@ pub(crate) async fn a_marker_without_a_binary_starts_nothing() {
 }
 
 // spec: LSP-01, LSP-11
+// report: D9
 pub(crate) async fn a_binary_that_cannot_run_is_no_binary() {
     let proxy = "error: 'toy' is not installed for this toolchain";
     let checkout =
@@ -264,6 +288,7 @@ pub(crate) async fn reload_finds_a_program_that_was_installed_meanwhile() {
     assert_eq!(hover(&checkout).await, "```toy\ndef area\n```");
 }
 
+// report: D26
 pub(crate) async fn an_idle_server_is_ended_and_a_busy_one_is_spared() {
     let slow = Rule::on(HOVER).nth(Nth::Only(1)).then([Step::Wait(900), Step::Default]);
     let script = Script::toy("toy", Toy::push()).rule(slow);
@@ -305,6 +330,7 @@ pub(crate) async fn close_leaves_no_process() {
     assert_eq!(checkout.log().started().len(), 1);
 }
 
+// report: D13
 pub(crate) async fn dropping_everything_leaves_no_process() {
     let checkout = with_grandchild().await;
     let all = processes(&checkout.log());
@@ -312,6 +338,7 @@ pub(crate) async fn dropping_everything_leaves_no_process() {
     gone(&all, END).await;
 }
 
+// report: D14
 pub(crate) async fn a_start_that_hangs_leaves_no_process() {
     for ends in ["close", "drop"] {
         let spawn = Step::Spawn { ms: 60_000, holds: Holds::Nothing };

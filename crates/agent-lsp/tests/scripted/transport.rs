@@ -81,6 +81,7 @@ pub(crate) async fn diagnostics_of_odd_shapes_are_read() {
 }
 
 // The deadlock of research: a client that writes before it reads, and a server that does so too.
+// report: D15
 pub(crate) async fn a_server_that_writes_before_it_reads_is_drained() {
     let flood = Step::Flood { publishes: 300, bytes: 1_000 };
     let script =
@@ -101,6 +102,7 @@ pub(crate) async fn a_server_that_writes_before_it_reads_is_drained() {
 }
 
 // spec: LSP-16
+// report: D15
 pub(crate) async fn a_server_that_reads_nothing_costs_a_call_its_time_and_no_more() {
     let script = Script::toy("toy", Toy::push())
         .rule(Rule::on("textDocument/didOpen").nth(Nth::Only(2)).then([Step::StopReading(None)]));
@@ -172,6 +174,7 @@ pub(crate) async fn a_request_of_the_server_is_answered_whatever_its_id_is() {
     }
 }
 
+// report: D10
 pub(crate) async fn every_request_of_the_server_is_answered() {
     let sections = json!({ "items": [
         { "section": "toy.lint" }, { "section": "nothing" }, {}, { "section": "toy.lint.deep" },
