@@ -10,6 +10,7 @@
 
 mod checks;
 mod ends;
+mod hostile;
 mod languages;
 mod places;
 mod processes;
@@ -75,10 +76,15 @@ fn main() {
     }
     let folder: Case = |live| Box::pin(writes::a_folder_made_behind_our_back_is_seen(live));
     trials.push(trial(&servers::TY, "a_folder_made_behind_our_back_is_seen", folder));
-    for (live, name, case) in checks::cases().into_iter().chain(reports::cases()) {
+    for (live, name, case) in special() {
         trials.push(trial(live, name, case));
     }
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// Cases for some of the servers.
+fn special() -> impl Iterator<Item = (&'static Live, &'static str, Case)> {
+    checks::cases().into_iter().chain(reports::cases()).chain(hostile::cases())
 }
 
 fn trial(live: &'static Live, name: &str, case: Case) -> Trial {
