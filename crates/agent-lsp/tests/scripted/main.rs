@@ -15,9 +15,18 @@ mod supervisor;
 mod transport;
 mod writes;
 
-use std::future::Future;
+use std::{env, future::Future, os::unix::process::CommandExt, process::Command};
 
 use libtest_mimic::{Arguments, Trial};
+
+/// What the run's environment has, and no server may.
+pub(crate) const SECRETS: [(&str, &str); 5] = [
+    ("ANTHROPIC_API_KEY", "sk-1"),
+    ("OPENAI_API_KEY", "sk-2"),
+    ("GITHUB_TOKEN", "gh-3"),
+    ("AWS_SECRET_ACCESS_KEY", "aws-4"),
+    ("NPM_CONFIG__AUTHTOKEN", "npm-5"),
+];
 
 /// Trials named as their functions.
 macro_rules! trials {
@@ -31,6 +40,7 @@ macro_rules! trials {
 
 fn main() {
     agent_testkit::lsp::main_if_asked();
+    run_with_secrets();
     let trials = trials! {
         transport:
             a_message_with_a_flaw_is_read
@@ -51,6 +61,8 @@ fn main() {
             twenty_first_calls_start_one_process
             the_root_is_told_in_all_three_ways
             two_roots_have_a_process_each
+            what_would_run_what_an_untrusted_checkout_names_is_not_started
+            keys_and_tokens_do_not_reach_a_server
             a_program_of_the_root_that_is_found_comes_first
             a_start_that_takes_long_is_said_and_goes_on
             a_server_that_exits_at_once_says_why_and_is_not_tried_again_at_once
@@ -150,6 +162,15 @@ fn main() {
     // Each has processes of its own, and what they measure is not the machine's load.
     arguments.test_threads.get_or_insert(4);
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// Begins anew with keys in the environment, as the program has them.
+fn run_with_secrets() {
+    if SECRETS.iter().any(|(name, value)| env::var(name).as_deref() != Ok(value)) {
+        let program = env::current_exe().unwrap();
+        let error = Command::new(program).args(env::args_os().skip(1)).envs(SECRETS).exec();
+        panic!("{error}");
+    }
 }
 
 fn on_a_runtime(test: impl Future<Output = ()>) {

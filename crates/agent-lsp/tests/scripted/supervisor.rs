@@ -74,6 +74,64 @@ pub(crate) async fn two_roots_have_a_process_each() {
     assert_eq!(roots, ["one", "two"]);
 }
 
+// spec: LSP-11, LSP-16, TRUST-02
+pub(crate) async fn what_would_run_what_an_untrusted_checkout_names_is_not_started() {
+    let named =
+        |checkout: Setup| checkout.file("in/toy.root", "").file("in/a.toy", "def area\narea\n");
+    let row = || toy(Toy::push()).key("untrusted_without", r#"["config/toy.conf", "*.toyproj"]"#);
+    for (file, shown) in [
+        ("in/config/toy.conf", "in/config/toy.conf"),
+        // It may stand above the root.
+        ("config/toy.conf", "config/toy.conf"),
+        ("in/any.toyproj", "in/any.toyproj"),
+    ] {
+        let checkout = named(Setup::new([row()]).unmarked().untrusted()).make();
+        assert_eq!(checkout.hover("in/a.toy", 2, "area").await, "```toy\ndef area\n```", "{file}");
+        let running = checkout.log().started();
+        // It comes while the server runs.
+        checkout.put(file, "");
+        let why = format!(
+            "it is not started: it would run what {shown} names, and this checkout is not trusted; its \
+             person can start the run with --trust"
+        );
+        let error = checkout.try_ask("hover", "in/a.toy", 2, "area").await.unwrap_err();
+        assert_eq!((error.kind, error.code.as_ref()), (ErrorKind::Denied, "untrusted"));
+        assert_eq!(error.message, format!("toy: {why}"));
+        gone(&running, END).await;
+        let status = checkout.status("toy").await;
+        assert_eq!((&status["state"], &status["why"]), (&json!("not trusted"), &json!(why)));
+        let written = checkout.write("in/a.toy", "areas\n").await;
+        assert_eq!(woven(&written), format!("diagnostics unknown for in/a.toy (toy: {why})"));
+        assert_eq!(state_of(&written), "unknown");
+        assert_eq!(checkout.log().started().len(), 1, "{file}");
+        checkout.remove(file);
+        checkout.write("in/a.toy", "def area\narea\n").await;
+        assert_eq!(checkout.hover("in/a.toy", 2, "area").await, "```toy\ndef area\n```", "{file}");
+        // To one that its person trusts it is a file as any other.
+        let checkout = named(Setup::new([row()]).unmarked()).file(file, "").make();
+        assert_eq!(checkout.hover("in/a.toy", 2, "area").await, "```toy\ndef area\n```", "{file}");
+    }
+}
+
+// spec: TRUST-04
+pub(crate) async fn keys_and_tokens_do_not_reach_a_server() {
+    let checkout = of_script(Script::toy("toy", Toy::push())).make();
+    hover(&checkout).await;
+    let log = checkout.log();
+    let started = log.of(Kind::Started).next().unwrap();
+    let names: Vec<_> = started.body["environment"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|name| name.as_str().unwrap())
+        .collect();
+    assert!(names.contains(&"PATH"), "{names:?}");
+    for (secret, value) in crate::SECRETS {
+        assert_eq!(std::env::var(secret).as_deref(), Ok(value), "the run has it");
+        assert!(!names.contains(&secret), "{secret} reached the server");
+    }
+}
+
 // spec: LSP-01
 // report: D16
 pub(crate) async fn a_program_of_the_root_that_is_found_comes_first() {
