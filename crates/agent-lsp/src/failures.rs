@@ -13,7 +13,7 @@ pub(crate) fn of_call(
     readiness: &Readiness,
 ) -> ToolError {
     let (kind, code, message) = match (error, ended, readiness) {
-        (CallError::InnerEnded, ..) => {
+        (CallError::InnerEnded | CallError::Deaf { .. }, ..) => {
             (ErrorKind::Failed, "server_failed", format!("{id}: {}", words(error)))
         }
         (_, Some(ended), _) => {

@@ -156,7 +156,9 @@ impl Lsp {
                 Err(error) => {
                     worst = match &error {
                         CallError::TimedOut { .. } => Evidence::TimedOut,
-                        CallError::Stopped | CallError::InnerEnded => Evidence::Crashed,
+                        CallError::Stopped | CallError::InnerEnded | CallError::Deaf { .. } => {
+                            Evidence::Crashed
+                        }
                         CallError::Refused { .. } => Evidence::Partial,
                     };
                     failure = Some(failed(running, &error));

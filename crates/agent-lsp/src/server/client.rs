@@ -256,6 +256,11 @@ impl Client {
         self.connection.give_up();
     }
 
+    /// Why it was ended, where it did not end by itself.
+    pub(crate) fn given_up(&self) -> Option<CallError> {
+        self.connection.given_up()
+    }
+
     /// What it was sent last.
     pub(crate) fn last_sent(&self) -> LastSent {
         *self.last_sent.lock().unwrap_or_else(PoisonError::into_inner)
@@ -398,7 +403,7 @@ impl Client {
         let answer = self.ask_again::<R>(params, deadline).await?;
         let hands_on = self.start.row.ready == Ready::Tsserver;
         if hands_on && is_empty(&answer) && self.tsserver_is_dead(deadline).await {
-            self.give_up();
+            self.connection.give_up_for(CallError::InnerEnded);
             return Err(CallError::InnerEnded);
         }
         Ok(answer)

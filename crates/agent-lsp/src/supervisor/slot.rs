@@ -229,7 +229,11 @@ impl Inner {
         let State::Running(running) = &self.state else { return };
         let Some(report) = running.process.exited() else { return };
         self.reopen = to_reopen(running);
-        self.crashed(format!("it ended by itself ({})", ended(&report)), restart);
+        let why = match running.client.given_up() {
+            Some(why) => format!("it was ended: {}", words(&why)),
+            None => format!("it ended by itself ({})", ended(&report)),
+        };
+        self.crashed(why, restart);
     }
 
     fn crashed(&mut self, mut why: String, restart: Duration) {

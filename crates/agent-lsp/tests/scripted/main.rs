@@ -48,6 +48,7 @@ fn main() {
             diagnostics_of_odd_shapes_are_read
             a_server_that_writes_before_it_reads_is_drained
             a_server_that_reads_nothing_costs_a_call_its_time_and_no_more
+            a_server_too_far_behind_is_ended_and_that_is_said
             a_dropped_call_is_cancelled_and_its_late_answer_harms_nothing
             a_call_that_ran_out_of_time_is_cancelled
             a_request_of_the_server_is_answered_whatever_its_id_is
@@ -117,7 +118,7 @@ fn main() {
             an_untrusted_checkout_is_not_compiled_and_that_is_said
             the_projects_own_check_is_run_and_read
             a_project_without_a_check_says_what_it_has_no_marker_of
-            ten_thousand_publishes_are_counted_and_not_kept
+            ten_thousand_publishes_cost_no_answer
             publishes_for_more_files_than_are_kept_are_counted;
         writes:
             a_write_tells_what_it_broke_and_what_it_fixed
