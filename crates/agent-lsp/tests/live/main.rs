@@ -11,6 +11,7 @@
 mod checks;
 mod ends;
 mod hostile;
+mod killed;
 mod languages;
 mod places;
 mod processes;
@@ -41,6 +42,7 @@ macro_rules! cases {
 
 fn main() {
     agent_process::guard::main_if_asked();
+    killed::main_if_asked();
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(1);
     let suite = cases! {
@@ -79,6 +81,9 @@ fn main() {
     for (live, name, case) in special() {
         trials.push(trial(live, name, case));
     }
+    for (id, program, case) in killed::cases() {
+        trials.push(trial_of(id, program, "nothing_is_left_after_a_kill", case));
+    }
     libtest_mimic::run(&arguments, trials).exit();
 }
 
@@ -88,14 +93,18 @@ fn special() -> impl Iterator<Item = (&'static Live, &'static str, Case)> {
 }
 
 fn trial(live: &'static Live, name: &str, case: Case) -> Trial {
-    Trial::ignorable_test(format!("{}::{name}", live.id), move || {
-        if let Err(why) = live.is_there() {
+    trial_of(live.id, live.program, name, Box::new(move || run(live, case)))
+}
+
+fn trial_of(id: &str, program: &'static str, name: &str, case: Box<dyn FnOnce() + Send>) -> Trial {
+    Trial::ignorable_test(format!("{id}::{name}"), move || {
+        if let Err(why) = servers::is_there(program) {
             return match std::env::var_os(LIVE) {
                 Some(_) => Err(Failed::from(why)),
                 None => Ok(Completion::ignored_with(why)),
             };
         }
-        run(live, case);
+        case();
         Ok(Completion::Completed)
     })
 }

@@ -223,23 +223,29 @@ impl Told {
     }
 }
 
-/// The bundled table with this server alone for its languages, by where it is installed.
+/// The bundled table with this server alone for its languages, by where it is installed; in a hostile checkout by
+/// its name first.
 fn only(live: &Live, by_path_alone: bool) -> ServerTable {
+    let name = ServerTable::bundled().by_id(live.id).unwrap().programs[0].clone();
+    let name = (!by_path_alone).then(|| PathBuf::from(name));
+    table_of(live.id, &name.into_iter().chain([live.program()]).collect::<Vec<_>>())
+}
+
+/// The bundled table with one server alone for its languages, which is one of these programs.
+pub(crate) fn table_of(id: &str, programs: &[PathBuf]) -> ServerTable {
     let bundled = ServerTable::bundled();
-    let row = bundled.by_id(live.id).unwrap();
+    let row = bundled.by_id(id).unwrap();
     let takes = |id: &String| row.languages.contains_key(id);
     let others = bundled.servers().iter().filter(|other| other.languages.keys().any(takes));
     let off = others
-        .filter(|other| other.id != live.id)
+        .filter(|other| other.id != id)
         .map(|other| format!("[[server]]\nid = {:?}\ndisabled = true\n", other.id));
-    let name = (!by_path_alone).then(|| bundled.by_id(live.id).unwrap().programs[0].clone().into());
-    let programs: Vec<PathBuf> = name.into_iter().chain([live.program()]).collect();
-    let on = format!("[[server]]\nid = {:?}\nprograms = {programs:?}\n", live.id);
+    let on = format!("[[server]]\nid = {id:?}\nprograms = {programs:?}\n");
     ServerTable::with_user_rows(&off.chain([on]).collect::<String>()).unwrap()
 }
 
 /// Copies a project, with names written into the files that have to say them. What is a program stays one.
-fn copy(from: &Path, to: &Path, names: &[(&str, &str)]) {
+pub(crate) fn copy(from: &Path, to: &Path, names: &[(&str, &str)]) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
