@@ -7,12 +7,14 @@ use anyhow::{Context, Result};
 use crate::sh::{command, install, output, root};
 
 /// What npm installs: a folder of `.tools` and its packages.
-const NPM: [(&str, &[&str]); 3] = [
+const NPM: [(&str, &[&str]); 4] = [
     // The TypeScript compiler checks and builds the TypeScript host of `fixtures/hosts`.
     ("npm", &["typescript@5.9.3", "@types/node@20.19.25"]),
     // Language servers. Each TypeScript has a folder of its own: 7 has no tsserver, which the other server drives.
     ("typescript-7", &["typescript@7.0.2"]),
     ("typescript-5", &["typescript@5.9.3", "typescript-language-server@5.3.0"]),
+    // One that outlives the end of its input.
+    ("bash", &["bash-language-server@5.8.1"]),
 ];
 
 /// What pip installs: a virtual environment in `.tools` and its packages.

@@ -13,6 +13,9 @@ pub(crate) fn of_call(
     readiness: &Readiness,
 ) -> ToolError {
     let (kind, code, message) = match (error, ended, readiness) {
+        (CallError::InnerEnded | CallError::Deaf { .. }, ..) => {
+            (ErrorKind::Failed, "server_failed", format!("{id}: {}", words(error)))
+        }
         (_, Some(ended), _) => {
             (ErrorKind::Failed, "server_failed", format!("{id} ended before it answered: {ended}"))
         }

@@ -11,7 +11,7 @@ mod told;
 mod tsserver;
 
 pub(crate) use self::{
-    client::{Client, NO_SUCH_METHOD, Readiness, Start, is_out_of_date},
+    client::{Client, NO_SUCH_METHOD, Readiness, Start, is_empty, is_out_of_date},
     connection::CallError,
     documents::Watched,
     settle::{Checks, Sent, Settled, Snapshot, words},

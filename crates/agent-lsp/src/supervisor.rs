@@ -5,6 +5,7 @@ mod error;
 mod find;
 mod slot;
 mod status;
+mod trust;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -210,7 +211,7 @@ impl Supervisor {
                 Err(failure) => failures.push(failure),
             }
         }
-        if running.is_empty() && failures.iter().all(|failure| !failure.exists()) {
+        if running.is_empty() && failures.iter().all(|failure| !failure.is_told()) {
             return Err(NoServer::all(&self.workspace.show(file), failures));
         }
         Ok((running, failures))
@@ -248,6 +249,16 @@ impl Supervisor {
             return Err(NoServer::all("the files of this workspace", failures));
         }
         Ok(running)
+    }
+
+    /// The file, as shown, that makes a server run what an untrusted checkout names.
+    fn kept_by(&self, row: &Server, root: &Path) -> Option<String> {
+        if self.trust == Trust::Trusted {
+            return None;
+        }
+        let file = trust::named_by(&self.workspace, root, row)?;
+        let inside = self.workspace.contain(&file);
+        Some(inside.map_or_else(|| file.display().to_string(), |file| self.workspace.show(&file)))
     }
 
     /// Finds a program for a root by the run's trust.

@@ -72,6 +72,11 @@ pub struct Server {
     /// What replaces parts of the settings in an untrusted checkout, so that none of its code runs (TRUST-02).
     #[serde(default)]
     pub untrusted_settings: Value,
+    /// Files and folders that make it run what a checkout names, whatever its settings are: in an untrusted
+    /// checkout that has one of these at the server's root or above, it is not started. `*.x` is any name that ends
+    /// so.
+    #[serde(default)]
+    pub untrusted_without: Vec<String>,
     /// The section of the settings that it takes as its initialization options.
     #[serde(default)]
     pub initialization_section: Option<String>,

@@ -14,7 +14,7 @@ use crate::{
     language::Language,
     location::Evidence,
     position::Document,
-    server::{CallError, Readiness, Sent, requests::Definition},
+    server::{CallError, Readiness, Sent, is_empty, requests::Definition},
     supervisor::Running,
     symbol::{self, Decision, Occurrence, Query, Resolved},
 };
@@ -69,7 +69,12 @@ impl Lsp {
                     let position = document.position(occurrence.identifier.start, encoding);
                     let params = running.client.at(&file, position);
                     let answer = running.client.ask::<Definition>(params, deadline).await;
-                    meanings.push(meaning(answer.ok()));
+                    meanings.push(match answer {
+                        Ok(answer) => meaning(&answer),
+                        // As most servers say of a word in a comment.
+                        Err(CallError::Refused { .. }) => None,
+                        Err(error) => return Err(failed(&running, &error)),
+                    });
                 }
                 ambiguous.settle(&meanings)?
             }
@@ -140,9 +145,7 @@ impl Asked {
 
     /// What a failed request comes to.
     pub(crate) fn failed(&self, error: &CallError) -> ToolError {
-        let ended = self.running.end_in_words();
-        let readiness = self.running.client.readiness();
-        of_call(&self.running.id, error, ended.as_deref(), &readiness)
+        failed(&self.running, error)
     }
 
     /// The server has no such request.
@@ -174,20 +177,18 @@ fn in_code(
     |_| None
 }
 
+/// What a failed request of a server comes to.
+pub(crate) fn failed(running: &Running, error: &CallError) -> ToolError {
+    let readiness = running.client.readiness();
+    of_call(&running.id, error, running.end_in_words().as_deref(), &readiness)
+}
+
 /// Where a definition is, to be compared with another's.
-fn meaning(answer: Option<Value>) -> Option<Vec<(String, Value)>> {
-    let targets = super::navigate::targets(&answer?);
+fn meaning(answer: &Value) -> Option<Vec<(String, Value)>> {
+    let targets = super::navigate::targets(answer);
     (!targets.is_empty()).then(|| {
         targets.into_iter().map(|target| (target.uri, target.range["start"].clone())).collect()
     })
-}
-
-fn is_empty(answer: &Value) -> bool {
-    match answer {
-        Value::Null => true,
-        Value::Array(list) => list.is_empty(),
-        _ => false,
-    }
 }
 
 /// How far an answer can be believed, given how ready the server was.

@@ -8,19 +8,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    asked::evidence,
+    asked::{evidence, failed},
     navigate::{Places, position},
 };
 use crate::{
     Lsp,
     error::of_workspace,
-    failures::of_call,
     location::Evidence,
     server::{
         CallError, Readiness,
         requests::{DocumentSymbol, WorkspaceSymbol},
     },
-    supervisor::Running,
     uri,
 };
 
@@ -158,7 +156,9 @@ impl Lsp {
                 Err(error) => {
                     worst = match &error {
                         CallError::TimedOut { .. } => Evidence::TimedOut,
-                        CallError::Stopped => Evidence::Crashed,
+                        CallError::Stopped | CallError::InnerEnded | CallError::Deaf { .. } => {
+                            Evidence::Crashed
+                        }
                         CallError::Refused { .. } => Evidence::Partial,
                     };
                     failure = Some(failed(running, &error));
@@ -240,11 +240,6 @@ fn listed(
         .collect();
     let more = all.len() - symbols.len();
     Symbols { symbols, total: all.len(), more, evidence }
-}
-
-fn failed(running: &Running, error: &CallError) -> ToolError {
-    let readiness = running.client.readiness();
-    of_call(&running.id, error, running.end_in_words().as_deref(), &readiness)
 }
 
 impl Symbols {

@@ -99,7 +99,8 @@ impl Leftovers {
         if self.total > 0 {
             let (lines, files) = (plural(self.total, "line"), plural(self.files, "file"));
             out = format!(
-                "`{old}` still stands as text in {lines} of {files} (comments, strings, other languages):"
+                "`{old}` still stands as text in {lines} of {files} (comments, strings, other languages, or code that \
+                 the server does not know):"
             );
             for Location { file, line, text, .. } in &self.places {
                 // Writing to a string does not fail.

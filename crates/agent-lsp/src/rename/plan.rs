@@ -141,7 +141,11 @@ impl Lsp {
         }
         let params = client.at(&asked.file, asked.position);
         let answer = client.ask::<requests::Definition>(params, asked.deadline).await;
-        let Ok(answer) = answer else { return Ok(here) };
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(CallError::Refused { .. }) => return Ok(here),
+            Err(error) => return Err(asked.failed(&error)),
+        };
         let targets = targets(&answer);
         let [target] = targets.as_slice() else { return Ok(here) };
         let Target::Inside(file) = uri::locate(&self.shared.workspace, &target.uri) else {

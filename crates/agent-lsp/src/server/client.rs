@@ -144,6 +144,15 @@ pub(crate) fn is_out_of_date(code: i64) -> bool {
     OUT_OF_DATE.contains(&code)
 }
 
+/// Whether an answer says nothing.
+pub(crate) fn is_empty(answer: &Value) -> bool {
+    match answer {
+        Value::Null => true,
+        Value::Array(list) => list.is_empty(),
+        _ => false,
+    }
+}
+
 impl Client {
     /// Initializes a server.
     pub(crate) async fn initialize(
@@ -257,6 +266,11 @@ impl Client {
     /// Fails what is asked of it and whatever will be.
     pub(crate) fn give_up(&self) {
         self.connection.give_up();
+    }
+
+    /// Why it was ended, where it did not end by itself.
+    pub(crate) fn given_up(&self) -> Option<CallError> {
+        self.connection.given_up()
     }
 
     /// What it was sent last.
@@ -405,8 +419,26 @@ impl Client {
         self.send(documents.take_notes());
     }
 
-    /// Asks, again where the server says that what it had was out of date.
+    /// Asks. Nothing is no answer where the server that answers for it is dead.
     pub(crate) async fn ask<R>(&self, params: Value, deadline: Instant) -> Result<Value, CallError>
+    where
+        R: Request<Params = Value, Result = Value>,
+    {
+        let answer = self.ask_again::<R>(params, deadline).await?;
+        let hands_on = self.start.row.ready == Ready::Tsserver;
+        if hands_on && is_empty(&answer) && self.tsserver_is_dead(deadline).await {
+            self.connection.give_up_for(CallError::InnerEnded);
+            return Err(CallError::InnerEnded);
+        }
+        Ok(answer)
+    }
+
+    /// Asks, again where the server says that what it had was out of date.
+    pub(super) async fn ask_again<R>(
+        &self,
+        params: Value,
+        deadline: Instant,
+    ) -> Result<Value, CallError>
     where
         R: Request<Params = Value, Result = Value>,
     {

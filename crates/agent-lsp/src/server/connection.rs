@@ -8,13 +8,15 @@
 use std::{
     collections::{HashMap, HashSet},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
 
-use agent_process::frame::{Frame, FrameReader, FrameWriter, JsonFrame, Odd, encode};
+use agent_process::frame::{
+    Frame, FrameReader, FrameWriter, JsonFrame, Odd, Queued, SendError, encode,
+};
 use async_lsp::{
     Error, MainLoop, ServerSocket,
     lsp_types::{notification::Notification, request::Request},
@@ -59,6 +61,10 @@ pub(crate) enum CallError {
         /// Bytes that the server has not read, and for how long it has read none.
         unread: Option<(usize, Duration)>,
     },
+    /// What it hands its questions to ended, and so it answered with nothing.
+    InnerEnded,
+    /// It was ended, since more bytes waited for it than are kept, and it had taken none for so long.
+    Deaf { bytes: usize, long: Duration },
     /// It answered with an error.
     Refused { code: i64, message: String },
 }
@@ -71,6 +77,8 @@ pub(crate) struct Connection {
     writer: FrameWriter,
     told: Arc<Told>,
     ended: Arc<watch::Sender<bool>>,
+    /// Why it was given up, where it did not end by itself.
+    given_up: Arc<OnceLock<CallError>>,
     _tasks: JoinSet<()>,
 }
 
@@ -90,7 +98,9 @@ impl Connection {
         let mut tasks = JoinSet::new();
         let hears = Arc::clone(&told);
         tasks.spawn(pump_in(FrameReader::new(output), to_loop, Arc::clone(&calls), hears));
-        tasks.spawn(pump_out(from_loop, writer.clone(), Arc::clone(&calls)));
+        let given_up = Arc::new(OnceLock::new());
+        let why = Arc::clone(&given_up);
+        tasks.spawn(pump_out(from_loop, writer.clone(), Arc::clone(&calls), why));
         let ended = Arc::new(watch::Sender::new(false));
         let (tells, over) = (Arc::clone(&ended), Arc::clone(&told));
         // The main loop panics when nobody can ask it any more.
@@ -102,7 +112,7 @@ impl Connection {
             tells.send_replace(true);
             over.end();
         });
-        Self { socket, calls, writer, told, ended, _tasks: tasks }
+        Self { socket, calls, writer, told, ended, given_up, _tasks: tasks }
     }
 
     /// Waits until nothing can be asked any more.
@@ -111,6 +121,18 @@ impl Connection {
         async move {
             let _ = ended.wait_for(|ended| *ended).await;
         }
+    }
+
+    /// Why it was given up, where it did not end by itself.
+    pub(crate) fn given_up(&self) -> Option<CallError> {
+        self.given_up.get().cloned()
+    }
+
+    /// The same for a server that is not gone: what makes it worth nothing.
+    pub(crate) fn give_up_for(&self, why: CallError) {
+        // The first reason is the one that led to the others.
+        let _ = self.given_up.set(why);
+        self.give_up();
     }
 
     /// Fails the calls under way and all that follow: the server is gone, be it that somebody else holds
@@ -145,7 +167,7 @@ impl Connection {
                 let (code, message) = (i64::from(error.code.0), error.message);
                 Err(CallError::Refused { code, message })
             }
-            Ok(Err(_)) => Err(CallError::Stopped),
+            Ok(Err(_)) => Err(self.given_up().unwrap_or(CallError::Stopped)),
             Err(_) => {
                 let queued = self.writer.queued();
                 let stalls = queued.bytes > 0 && queued.stalled >= STALLS;
@@ -363,7 +385,12 @@ async fn pump_in(
     }
 }
 
-async fn pump_out(from_loop: DuplexStream, writer: FrameWriter, calls: Arc<Calls>) {
+async fn pump_out(
+    from_loop: DuplexStream,
+    writer: FrameWriter,
+    calls: Arc<Calls>,
+    given_up: Arc<OnceLock<CallError>>,
+) {
     let mut from_loop = FrameReader::new(from_loop);
     while let Ok(Some(frame)) = from_loop.next().await {
         let Frame::Body(body) = frame else { continue };
@@ -373,9 +400,15 @@ async fn pump_out(from_loop: DuplexStream, writer: FrameWriter, calls: Arc<Calls
             let message = serde_json::from_slice(&body).ok().and_then(|body| calls.unmark(body));
             message.map_or(Ok(()), |message| writer.send_json(&message))
         };
-        if sent.is_err() {
-            // It reads nothing any more. Whoever waits is told by the deadline, or by its end.
-            return;
+        match sent {
+            Ok(()) => {}
+            Err(SendError::Stalled(Queued { bytes, stalled, .. })) => {
+                // A message that is lost would leave it with other texts than it is believed to have.
+                let _ = given_up.set(CallError::Deaf { bytes, long: stalled });
+                return;
+            }
+            // Its input is closed. Whoever waits is told by its end.
+            Err(_) => return,
         }
     }
 }

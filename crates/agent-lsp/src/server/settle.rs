@@ -505,6 +505,11 @@ fn millis(millis: u64) -> Duration {
 pub(crate) fn words(error: &CallError) -> String {
     match error {
         CallError::Stopped => "the server ended".to_owned(),
+        CallError::Deaf { bytes, long } => format!(
+            "the server reads nothing, so it was ended: {bytes} bytes wait for it, and it took none for {:.1} s",
+            long.as_secs_f64()
+        ),
+        CallError::InnerEnded => "its tsserver ended, so it was ended too; ask again".to_owned(),
         CallError::TimedOut { unread: Some((bytes, long)) } => format!(
             "the server did not answer in time and has not read {bytes} bytes for {:.1} s",
             long.as_secs_f64()

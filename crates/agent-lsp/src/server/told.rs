@@ -368,3 +368,50 @@ fn weight(value: &Value) -> usize {
 fn text(value: &Value) -> Option<String> {
     value.as_str().map(|text| text.chars().take(MESSAGE_CHARS).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A publish of about this many bytes.
+    fn list(bytes: usize) -> Vec<Value> {
+        vec![json!({ "range": {}, "message": "y".repeat(bytes) })]
+    }
+
+    #[test]
+    fn ten_thousand_publishes_for_a_file_are_counted_and_one_is_kept() {
+        let mut state = State::default();
+        for version in 0..10_000 {
+            state.publish("/a".into(), Some(version), list(1_000));
+        }
+        assert_eq!((state.publishes(), state.unkept), (10_000, 0));
+        assert_eq!(state.all_published().count(), 1);
+        assert_eq!(state.bytes, list(1_000).iter().map(weight).sum::<usize>());
+    }
+
+    #[test]
+    fn publishes_for_many_files_are_kept_up_to_a_number_of_bytes() {
+        let mut state = State::default();
+        let one: usize = list(20_000).iter().map(weight).sum();
+        for number in 0..3_000 {
+            state.publish(format!("/{number}").into(), None, list(20_000));
+        }
+        let kept = MAX_BYTES / one;
+        assert_eq!(state.all_published().count(), kept);
+        assert_eq!((state.unkept, state.bytes), (3_000 - kept, kept * one));
+        // A file that was closed makes room.
+        state.closed("/0".into());
+        state.publish("/2999".into(), None, list(20_000));
+        assert_eq!((state.all_published().count(), state.bytes), (kept, kept * one));
+    }
+
+    #[test]
+    fn a_list_is_kept_up_to_its_first_thousand() {
+        let mut state = State::default();
+        state.publish("/a".into(), None, vec![json!({}); MAX_PER_FILE + 7]);
+        let published = state.published(Path::new("/a")).unwrap();
+        assert_eq!((published.diagnostics.len(), published.cut), (MAX_PER_FILE, 7));
+    }
+}

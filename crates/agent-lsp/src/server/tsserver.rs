@@ -89,6 +89,15 @@ impl Client {
         }
     }
 
+    /// Whether tsserver is dead while the server that started it lives: that one answers every question with
+    /// nothing then, and says so to nobody.
+    pub(super) async fn tsserver_is_dead(&self, deadline: Instant) -> bool {
+        let Some(file) = self.open_files().into_iter().next() else { return false };
+        let args = json!({ "file": self.path(&file), "needFileNameList": false });
+        let answer = self.ask_tsserver(PROJECT, args, deadline).await;
+        matches!(answer, Some(Ok(answer)) if answer["body"].is_null())
+    }
+
     async fn ask_tsserver(
         &self,
         question: &str,
@@ -100,7 +109,7 @@ impl Client {
             return None;
         }
         let params = json!({ "command": REQUEST, "arguments": [question, args] });
-        Some(self.ask::<ExecuteCommand>(params, deadline).await)
+        Some(self.ask_again::<ExecuteCommand>(params, deadline).await)
     }
 
     /// Takes note of a file that it is left to notice by itself.

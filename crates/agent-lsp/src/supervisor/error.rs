@@ -39,6 +39,15 @@ impl NoServer {
         Self { code: "server_failed", id: Some(id.to_owned()), why }
     }
 
+    /// It would run what this file of an untrusted checkout names.
+    pub(crate) fn untrusted(id: &str, file: &str) -> Self {
+        let why = format!(
+            "it is not started: it would run what {file} names, and this checkout is not trusted; its person can \
+             start the run with --trust"
+        );
+        Self { code: "untrusted", id: Some(id.to_owned()), why }
+    }
+
     /// It is being started.
     pub(crate) fn starting(id: &str) -> Self {
         let why = "it is still starting; ask again in a few seconds".to_owned();
@@ -67,7 +76,18 @@ impl NoServer {
 
     /// Whether the server's program is there, so that no other one is to stand in for it.
     pub(crate) fn exists(&self) -> bool {
-        !matches!(self.code, "no_server" | "closed")
+        !matches!(self.code, "no_server" | "closed" | "untrusted")
+    }
+
+    /// Whether a write has to say that it could not be asked: nothing has to be said of one that is not
+    /// installed.
+    pub(crate) fn is_told(&self) -> bool {
+        self.exists() || self.is_untrusted()
+    }
+
+    /// Whether it is trust that is missing.
+    pub(crate) fn is_untrusted(&self) -> bool {
+        self.code == "untrusted"
     }
 
     /// Why, in words that name the server.
@@ -81,6 +101,7 @@ impl NoServer {
     pub(crate) fn into_error(self) -> ToolError {
         let kind = match self.code {
             "server_failed" => ErrorKind::Failed,
+            "untrusted" => ErrorKind::Denied,
             _ => ErrorKind::Unavailable,
         };
         ToolError::new(kind, self.code, self.words()).with_data(json!({ "server": self.id }))

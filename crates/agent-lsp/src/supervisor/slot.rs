@@ -17,11 +17,11 @@ use tokio::{
     time::{timeout, timeout_at},
 };
 
-use super::{Key, Supervisor, error::NoServer, find};
+use super::{Key, Supervisor, error::NoServer, find, trust};
 use crate::{
     roots::ServerRoot,
     server::{self, CallError, Client, words},
-    table::Server,
+    table::{Server, Trust},
 };
 
 /// How long a server may take to be initialized.
@@ -100,6 +100,8 @@ pub(crate) struct Running {
     pub client: Arc<Client>,
     /// What its program said of its version.
     pub version: String,
+    /// The checkout's own programs that were not taken in its place.
+    pub passed_over: Option<String>,
     process: Process,
     used: Mutex<Instant>,
     busy: AtomicUsize,
@@ -227,7 +229,11 @@ impl Inner {
         let State::Running(running) = &self.state else { return };
         let Some(report) = running.process.exited() else { return };
         self.reopen = to_reopen(running);
-        self.crashed(format!("it ended by itself ({})", ended(&report)), restart);
+        let why = match running.client.given_up() {
+            Some(why) => format!("it was ended: {}", words(&why)),
+            None => format!("it ended by itself ({})", ended(&report)),
+        };
+        self.crashed(why, restart);
     }
 
     fn crashed(&mut self, mut why: String, restart: Duration) {
@@ -280,6 +286,19 @@ impl Supervisor {
         slot: &Arc<Slot>,
         deadline: Instant,
     ) -> Result<Arc<Running>, NoServer> {
+        if let Some(file) = self.kept_by(&slot.row, &slot.key.root) {
+            // It may have come since the start.
+            slot.abandon();
+            let id = &slot.key.id;
+            return Err(
+                match find::find(&self.finder, &slot.row, &slot.key.root, self.trust).await {
+                    Ok(_) => NoServer::untrusted(id, &file),
+                    Err(missing) => {
+                        NoServer::without_program(id, missing.to_string(), &slot.row.install)
+                    }
+                },
+            );
+        }
         let mut started = {
             let mut inner = slot.lock();
             inner.notice_end(slot.restart);
@@ -355,6 +374,10 @@ impl Supervisor {
             .stdin(Input::Piped)
             .stdout(Output::Piped)
             .stderr(Output::Tail);
+        let program = match self.trust {
+            Trust::Trusted => program,
+            Trust::Untrusted => trust::beside(program, &self.workspace),
+        };
         let process = self.launcher.spawn(&program).await;
         let process = process.map_err(|error| NoServer::failed(id, error.to_string()))?;
         let (Some(output), Some(input)) = (process.take_stdout(), process.take_stdin()) else {
@@ -394,6 +417,7 @@ impl Supervisor {
         let running = Arc::new(Running {
             id: id.clone(),
             client: Arc::new(client),
+            passed_over: trust::passed_over(&found),
             version: found.version,
             process,
             used: Mutex::new(Instant::now()),

@@ -7,8 +7,9 @@ use agent_workspace::{WalkOptions, WorkspacePath};
 use futures::future::join_all;
 
 use super::{
-    Supervisor, find,
+    NoServer, Supervisor, find,
     slot::{Running, Slot, Standing},
+    trust,
 };
 use crate::{
     location::{ServerStatus, Status},
@@ -64,7 +65,11 @@ impl Supervisor {
     ) -> Option<ServerStatus> {
         let found = find::find(&self.finder, row, real, self.trust).await;
         let (state, why) = match (&root, &found) {
-            (Some(_), Ok(_)) => ("not started", "no call needs it at this moment".to_owned()),
+            (Some(_), Ok(found)) => match (self.kept_by(row, real), trust::passed_over(found)) {
+                (Some(file), _) => ("not trusted", NoServer::untrusted(&row.id, &file).why),
+                (None, Some(passed_over)) => ("not started", passed_over),
+                (None, None) => ("not started", "no call needs it at this moment".to_owned()),
+            },
             (Some(_), Err(missing)) => {
                 ("no program", format!("{missing}; to install it: {}", row.install))
             }
@@ -141,7 +146,7 @@ fn standing(id: &str, root: Option<String>, standing: &Standing) -> ServerStatus
 fn remarks(running: &Running) -> Option<String> {
     let unwatched = running.client.unwatched();
     let told = running.client.told.look();
-    let mut remarks = Vec::new();
+    let mut remarks = Vec::from_iter(running.passed_over.clone());
     if unwatched > 0 {
         remarks.push(format!(
             "{unwatched} folders could not be watched: what others change there is not seen before `lsp reload`"

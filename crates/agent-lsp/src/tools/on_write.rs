@@ -168,7 +168,7 @@ impl Lsp {
         let found = self.shared.supervisor.all_within(&target.file, patience).await;
         if let Ok((servers, failures)) = found {
             target.servers = servers;
-            target.missing = failures.into_iter().filter(NoServer::exists).collect();
+            target.missing = failures.into_iter().filter(NoServer::is_told).collect();
         }
     }
 
@@ -309,7 +309,10 @@ impl Lsp {
         }
         for target in targets.iter().filter(|target| target.after.is_some()) {
             for missing in &target.missing {
-                let why = Unsettled::TimedOut { waiting_for: missing.why.clone() };
+                let why = match missing.is_untrusted() {
+                    true => Unsettled::NotLookedFor { why: missing.why.clone() },
+                    false => Unsettled::TimedOut { waiting_for: missing.why.clone() },
+                };
                 let id = missing.id.clone().unwrap_or_default();
                 observed.push(Observed::new(&target.shown, id, Seen::Unsettled(why)));
             }

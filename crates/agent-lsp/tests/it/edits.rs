@@ -107,6 +107,7 @@ fn edits_are_made_in_the_encoding_and_with_the_line_ends_of_the_file() {
     assert_eq!(fs::read(checkout.root().join("f")).unwrap(), b"th\xE9 = 1\n");
 }
 
+// report: D34
 #[test]
 fn edits_of_one_file_are_one_set() {
     let table = [
@@ -200,6 +201,7 @@ fn document_changes_are_taken_before_changes_with_their_annotations() {
 }
 
 // spec: LSP-15
+// report: D24
 #[test]
 fn an_edit_for_another_version_or_text_is_refused() {
     let table = [

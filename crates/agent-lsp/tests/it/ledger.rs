@@ -297,6 +297,7 @@ fn an_explicit_call_marks_what_it_told() {
 }
 
 // spec: LSP-13
+// report: D31
 #[test]
 fn other_files_are_told_with_their_errors_after_the_written_ones() {
     let mut ledger = knowing(&[]);
@@ -376,6 +377,7 @@ fn of_equal_ones_those_on_lines_that_the_write_made_are_shown() {
 }
 
 // spec: LSP-13
+// report: D31
 #[test]
 fn a_flood_is_cut_and_the_cut_is_said() {
     let many = |count: usize| -> Vec<_> {

@@ -8,6 +8,7 @@ mod edits;
 mod ledger;
 mod position;
 mod rename;
+mod reports;
 mod roots;
 mod support;
 mod symbol;

@@ -86,6 +86,7 @@ fn ranges(
 }
 
 // spec: LSP-15
+// report: D34
 #[test]
 fn every_edit_covers_the_old_name() {
     let table = [
@@ -219,6 +220,7 @@ fn a_server_that_counts_otherwise_than_it_says_is_caught() {
 }
 
 // spec: LSP-15
+// report: D19
 #[test]
 fn a_rename_that_misses_a_reference_names_it() {
     let checkout = Checkout::new(&[
@@ -265,6 +267,7 @@ fn a_rename_that_misses_a_reference_names_it() {
     assert!(error.data["missing"].as_array().unwrap().len() <= rename::MISSING_LIMIT);
 }
 
+// report: D20
 #[test]
 fn an_edit_without_edits_is_a_failure() {
     let checkout = Checkout::new(&[("f", "area")]);
@@ -306,7 +309,7 @@ fn what_is_left_of_the_old_name_is_told_with_its_total() {
     let left = rename::leftovers(&checkout.workspace, changes.plan(), "area", &stop).unwrap();
     assert_eq!(
         left.text("area"),
-        "`area` still stands as text in 33 lines of 4 files (comments, strings, other languages):\n  docs/a.md:1: the \
+        "`area` still stands as text in 33 lines of 4 files (comments, strings, other languages, or code that the server does not know):\n  docs/a.md:1: the \
          area\n  lib.py:2: # area and area\n  many.txt:1: area\n  many.txt:2: area\n  many.txt:3: area\n  many.txt:4: \
          area\n  many.txt:5: area\n  schema.sql:1: SELECT area FROM t;\n  and 25 more"
     );
@@ -331,7 +334,7 @@ fn a_file_that_a_rename_moves_is_looked_at_under_its_new_name() {
     let left = rename::leftovers(&checkout.workspace, changes.plan(), "area", &stop).unwrap();
     assert_eq!(
         left.text("area"),
-        "`area` still stands as text in 1 line of 1 file (comments, strings, other languages):\n  surface.rs:1: // area\n1 \
+        "`area` still stands as text in 1 line of 1 file (comments, strings, other languages, or code that the server does not know):\n  surface.rs:1: // area\n1 \
          file too large or unreadable were not looked at for `area`"
     );
 }

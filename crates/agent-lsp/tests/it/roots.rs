@@ -27,6 +27,7 @@ fn check(files: &[(&str, &str)], server: &str, expected: &[(&str, &str)]) {
     }
 }
 
+// report: D16
 #[test]
 fn the_root_is_the_nearest_folder_with_a_marker_never_above_the_run_s() {
     let files = [
@@ -171,6 +172,7 @@ fn python_and_dart_and_gradle_workspaces_lift_too() {
     check(&gradle, "kotlin", &[("app/src/A.kt", ". < app")]);
 }
 
+// report: D16
 #[test]
 fn loose_projects_side_by_side_stay_apart() {
     let files = [("tsconfig.json", "{}"), ("web/tsconfig.json", "{}"), ("api/package.json", "{}")];

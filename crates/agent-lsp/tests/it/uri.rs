@@ -43,6 +43,7 @@ fn a_uri_names_a_path_however_it_is_spelled() {
     }
 }
 
+// report: D28
 #[test]
 fn what_a_server_did_not_escape_is_read_by_what_exists() {
     let table = [
@@ -103,6 +104,7 @@ fn a_uri_is_inside_outside_or_no_file() {
     assert_eq!(shown("jdt://contents/A.class"), "no file jdt://contents/A.class");
 }
 
+// report: D28
 #[test]
 fn two_uris_are_compared_by_the_file_that_they_name() {
     let outer = tempfile::tempdir().unwrap();

@@ -6,6 +6,7 @@ use crate::{
     session::Session,
 };
 
+// report: D13
 pub(crate) async fn nothing_is_left_after_a_drop(live: &'static Live) {
     let (session, started) = started(live).await;
     drop(session);

@@ -10,11 +10,14 @@
 
 mod checks;
 mod ends;
+mod hostile;
+mod killed;
 mod languages;
 mod places;
 mod processes;
 mod queries;
 mod rename;
+mod reports;
 mod servers;
 mod session;
 mod writes;
@@ -39,6 +42,7 @@ macro_rules! cases {
 
 fn main() {
     agent_process::guard::main_if_asked();
+    killed::main_if_asked();
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(1);
     let suite = cases! {
@@ -50,6 +54,7 @@ fn main() {
         }
         writes::{
             a_break_is_told_once_a_move_not_and_a_fix_is_told,
+            what_is_broken_at_the_start_is_told,
             a_signature_breaks_the_other_file,
             a_missing_file_is_made_and_deleted,
             a_change_behind_our_back_is_seen,
@@ -73,21 +78,33 @@ fn main() {
     }
     let folder: Case = |live| Box::pin(writes::a_folder_made_behind_our_back_is_seen(live));
     trials.push(trial(&servers::TY, "a_folder_made_behind_our_back_is_seen", folder));
-    for (live, name, case) in checks::cases() {
+    for (live, name, case) in special() {
         trials.push(trial(live, name, case));
+    }
+    for (id, program, case) in killed::cases() {
+        trials.push(trial_of(id, program, "nothing_is_left_after_a_kill", case));
     }
     libtest_mimic::run(&arguments, trials).exit();
 }
 
+/// Cases for some of the servers.
+fn special() -> impl Iterator<Item = (&'static Live, &'static str, Case)> {
+    checks::cases().into_iter().chain(reports::cases()).chain(hostile::cases())
+}
+
 fn trial(live: &'static Live, name: &str, case: Case) -> Trial {
-    Trial::ignorable_test(format!("{}::{name}", live.id), move || {
-        if let Err(why) = live.is_there() {
+    trial_of(live.id, live.program, name, Box::new(move || run(live, case)))
+}
+
+fn trial_of(id: &str, program: &'static str, name: &str, case: Box<dyn FnOnce() + Send>) -> Trial {
+    Trial::ignorable_test(format!("{id}::{name}"), move || {
+        if let Err(why) = servers::is_there(program) {
             return match std::env::var_os(LIVE) {
                 Some(_) => Err(Failed::from(why)),
                 None => Ok(Completion::ignored_with(why)),
             };
         }
-        run(live, case);
+        case();
         Ok(Completion::Completed)
     })
 }

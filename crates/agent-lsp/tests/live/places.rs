@@ -7,6 +7,7 @@ use crate::{servers::Live, session::Session};
 /// Blanks, what URIs escape or cut at, and a character beyond ASCII.
 const STRANGE: &str = "a shop #%41[é]";
 
+// report: D28
 pub(crate) async fn a_root_with_a_strange_name(live: &'static Live) {
     let session = Session::at(live, STRANGE, Trust::Trusted);
     let language = live.language;
@@ -20,6 +21,7 @@ pub(crate) async fn a_root_with_a_strange_name(live: &'static Live) {
     session.undo(&language.breaks).await.assert(&[], &[(language.main, line)], "clean");
 }
 
+// report: D27
 pub(crate) async fn characters_before_the_symbol(live: &'static Live) {
     let session = Session::new(live);
     let language = live.language;

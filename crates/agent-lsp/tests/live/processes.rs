@@ -46,6 +46,17 @@ pub(crate) fn gone(processes: &BTreeSet<Known>) {
     }
 }
 
+/// Kills those of the processes whose command line has this in it, at least one.
+pub(crate) fn kill(processes: &BTreeSet<Known>, part: &str) {
+    let meant: Vec<_> =
+        processes.iter().filter(|(id, _)| command_line(*id).contains(part)).collect();
+    assert!(!meant.is_empty(), "none of {processes:?} is {part}");
+    for (id, _) in meant {
+        let id = rustix::process::Pid::from_raw(i32::try_from(*id).unwrap()).unwrap();
+        rustix::process::kill_process(id, rustix::process::Signal::KILL).unwrap();
+    }
+}
+
 /// What descends from this program at this moment, but for the guard.
 pub(crate) fn descendants() -> BTreeSet<Known> {
     let table = table();

@@ -43,6 +43,7 @@ pub(crate) async fn places_and_words_of_a_symbol(live: &'static Live) {
 }
 
 // spec: LSP-07
+// report: D17
 pub(crate) async fn every_use_is_named(live: &'static Live) {
     let session = Session::new(live);
     let language = live.language;

@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::{languages::At, servers::Live, session::Session};
 
 // spec: LSP-15
+// report: D21, D22, D23, D33
 pub(crate) async fn every_use_is_renamed_and_back(live: &'static Live) {
     let session = Session::new(live);
     let language = live.language;

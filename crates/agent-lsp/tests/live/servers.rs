@@ -91,23 +91,28 @@ pub(crate) static GOPLS: Live = Live {
 impl Live {
     /// The program as the server table names it.
     pub(crate) fn program(&self) -> PathBuf {
-        match self.program.contains('/') {
-            true => workspace().join(self.program),
-            false => PathBuf::from(self.program),
-        }
+        program_of(self.program)
     }
+}
 
-    /// Whether it is installed, or why it is taken as missing.
-    pub(crate) fn is_there(&self) -> Result<(), String> {
-        let program = self.program();
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let there = match program.is_absolute() {
-            true => program.exists(),
-            false => std::env::split_paths(&path).any(|folder| folder.join(&program).exists()),
-        };
-        let advice = "`cargo xtask setup` installs it";
-        there.then_some(()).ok_or_else(|| format!("{} is not there; {advice}", program.display()))
+/// A program as the server table names it.
+pub(crate) fn program_of(program: &str) -> PathBuf {
+    match program.contains('/') {
+        true => workspace().join(program),
+        false => PathBuf::from(program),
     }
+}
+
+/// Whether a program is installed, or why it is taken as missing.
+pub(crate) fn is_there(program: &str) -> Result<(), String> {
+    let program = program_of(program);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let there = match program.is_absolute() {
+        true => program.exists(),
+        false => std::env::split_paths(&path).any(|folder| folder.join(&program).exists()),
+    };
+    let advice = "`cargo xtask setup` installs it";
+    there.then_some(()).ok_or_else(|| format!("{} is not there; {advice}", program.display()))
 }
 
 /// The folder of this repository.

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -12,7 +13,7 @@ use agent_lsp::{
     Lsp, Waits,
     table::{ServerTable, Trust},
 };
-use agent_process::{Guard, Launcher};
+use agent_process::{EnvironmentRule, Guard, Launcher};
 use agent_tool_core::{
     BoxFuture, Content, Context, FileChange, Tier, Tool, ToolError, ToolOutput, ToolResult,
     ToolSpec,
@@ -32,6 +33,9 @@ const LONG: Duration = Duration::from_secs(120);
 /// Where a project's own files say its root.
 const ROOT: &str = "@ROOT@";
 
+/// Where a hostile one's files say what they write to when they are run.
+const WITNESS: &str = "@WITNESS@";
+
 pub(crate) struct Session {
     pub lsp: Lsp,
     pub language: &'static Language,
@@ -50,16 +54,30 @@ impl Session {
 
     /// The same in a folder of this name.
     pub(crate) fn at(live: &'static Live, name: &str, trust: Trust) -> Self {
+        Self::over(live, name, trust, &[])
+    }
+
+    /// The same with folders of `fixtures/lsp` put over the project.
+    pub(crate) fn over(live: &'static Live, name: &str, trust: Trust, overlays: &[&str]) -> Self {
         let outer = tempfile::tempdir().unwrap();
-        let root = fs::canonicalize(outer.path()).unwrap().join(name);
-        copy(&workspace().join("fixtures/lsp/projects").join(live.language.folder), &root, &root);
+        let real = fs::canonicalize(outer.path()).unwrap();
+        let (root, witness) = (real.join(name), real.join("witness"));
+        fs::create_dir(&witness).unwrap();
+        let names = [(ROOT, root.to_str().unwrap()), (WITNESS, witness.to_str().unwrap())];
+        let fixtures = workspace().join("fixtures/lsp");
+        copy(&fixtures.join("projects").join(live.language.folder), &root, &names);
+        for overlay in overlays {
+            copy(&fixtures.join(overlay), &root, &names);
+        }
         let workspace = Workspace::open(&root).unwrap();
         let edits = Edits::open(&workspace, outer.path().join("state")).unwrap();
-        let launcher = Launcher::new(Guard::new());
+        // Under cargo it would overrule what a checkout says of its toolchain.
+        let environment = EnvironmentRule::new().remove("RUSTUP_TOOLCHAIN");
+        let launcher = Launcher::new(Guard::new()).environment(environment);
         let mut waits = Waits::default();
         (waits.answer, waits.write, waits.write_and_start) = (LONG, LONG, LONG);
         let lsp = Lsp::builder(workspace, edits, launcher)
-            .table(only(live))
+            .table(only(live, overlays.is_empty()))
             .trust(trust)
             .waits(waits)
             .build();
@@ -71,6 +89,11 @@ impl Session {
 
     pub(crate) fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// The folder that a hostile project's files write to.
+    pub(crate) fn witness(&self) -> PathBuf {
+        self.root.with_file_name("witness")
     }
 
     /// Calls `lsp`.
@@ -200,30 +223,44 @@ impl Told {
     }
 }
 
-/// The bundled table with this server alone for its languages, by where it is installed.
-fn only(live: &Live) -> ServerTable {
+/// The bundled table with this server alone for its languages, by where it is installed; in a hostile checkout by
+/// its name first.
+fn only(live: &Live, by_path_alone: bool) -> ServerTable {
+    let name = ServerTable::bundled().by_id(live.id).unwrap().programs[0].clone();
+    let name = (!by_path_alone).then(|| PathBuf::from(name));
+    table_of(live.id, &name.into_iter().chain([live.program()]).collect::<Vec<_>>())
+}
+
+/// The bundled table with one server alone for its languages, which is one of these programs.
+pub(crate) fn table_of(id: &str, programs: &[PathBuf]) -> ServerTable {
     let bundled = ServerTable::bundled();
-    let row = bundled.by_id(live.id).unwrap();
+    let row = bundled.by_id(id).unwrap();
     let takes = |id: &String| row.languages.contains_key(id);
     let others = bundled.servers().iter().filter(|other| other.languages.keys().any(takes));
     let off = others
-        .filter(|other| other.id != live.id)
+        .filter(|other| other.id != id)
         .map(|other| format!("[[server]]\nid = {:?}\ndisabled = true\n", other.id));
-    let on = format!("[[server]]\nid = {:?}\nprograms = [{:?}]\n", live.id, live.program());
+    let on = format!("[[server]]\nid = {id:?}\nprograms = {programs:?}\n");
     ServerTable::with_user_rows(&off.chain([on]).collect::<String>()).unwrap()
 }
 
-/// Copies a project, with the root written into the files that have to say it.
-fn copy(from: &Path, to: &Path, root: &Path) {
+/// Copies a project, with names written into the files that have to say them. What is a program stays one.
+pub(crate) fn copy(from: &Path, to: &Path, names: &[(&str, &str)]) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let (from, to) = (entry.path(), to.join(entry.file_name()));
         if from.is_dir() {
-            copy(&from, &to, root);
+            copy(&from, &to, names);
         } else {
-            let text = fs::read_to_string(&from).unwrap();
-            fs::write(to, text.replace(ROOT, root.to_str().unwrap())).unwrap();
+            let mut text = fs::read_to_string(&from).unwrap();
+            for (name, stands_for) in names {
+                text = text.replace(name, stands_for);
+            }
+            fs::write(&to, &text).unwrap();
+            if text.starts_with("#!") {
+                fs::set_permissions(to, fs::Permissions::from_mode(0o755)).unwrap();
+            }
         }
     }
 }

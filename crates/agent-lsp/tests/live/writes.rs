@@ -8,6 +8,7 @@ use crate::{servers::Live, session::Session};
 const MOVED: usize = 4;
 
 // spec: LSP-04, LSP-13, LSP-14
+// report: D1
 pub(crate) async fn a_break_is_told_once_a_move_not_and_a_fix_is_told(live: &'static Live) {
     let session = Session::new(live);
     let language = live.language;
@@ -45,6 +46,20 @@ pub(crate) async fn a_break_is_told_once_a_move_not_and_a_fix_is_told(live: &'st
     session.write(main, Some(&whole)).await.assert(&[], &[], "dirty");
 }
 
+// spec: LSP-04
+// report: D11
+pub(crate) async fn what_is_broken_at_the_start_is_told(live: &'static Live) {
+    let session = Session::new(live);
+    let language = live.language;
+    let broken = &language.breaks;
+    let text = session.read(broken.file).replacen(broken.from, broken.to, 1);
+    session.put(broken.file, &text);
+    let line = session.line((language.main, broken.to));
+    let found = session.diagnostics(language.main).await;
+    assert_eq!((&found["state"], errors(&found)), (&"dirty".into(), 1), "{found:#}");
+    assert_eq!(found["diagnostics"][0]["line"], line, "{found:#}");
+}
+
 // spec: LSP-13
 pub(crate) async fn a_signature_breaks_the_other_file(live: &'static Live) {
     let session = Session::new(live);
@@ -65,6 +80,7 @@ pub(crate) async fn a_signature_breaks_the_other_file(live: &'static Live) {
 }
 
 // spec: LSP-13
+// report: D5, D6, D29
 pub(crate) async fn a_missing_file_is_made_and_deleted(live: &'static Live) {
     let session = Session::new(live);
     let language = live.language;
@@ -86,6 +102,7 @@ pub(crate) async fn a_missing_file_is_made_and_deleted(live: &'static Live) {
 }
 
 // spec: LSP-16
+// report: D4
 pub(crate) async fn a_change_behind_our_back_is_seen(live: &'static Live) {
     let session = Session::new(live);
     let language = live.language;

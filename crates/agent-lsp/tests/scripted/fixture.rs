@@ -136,11 +136,14 @@ impl Row {
         }
         let program = programs.join(id);
         let program = program.to_str().unwrap();
-        let _ = write!(
-            table,
-            "[[server]]\nid = \"{id}\"\nprograms = [\"{program}\"]\nprobe = [\"{program}\", \"--version\"]\n"
-        );
-        for (key, value) in &self.keys {
+        let _ = writeln!(table, "[[server]]\nid = \"{id}\"");
+        let keys = BTreeMap::from([
+            ("programs", format!("[\"{program}\"]")),
+            ("probe", format!("[\"{program}\", \"--version\"]")),
+        ]);
+        for (key, value) in
+            keys.iter().filter(|(key, _)| !self.keys.contains_key(*key)).chain(&self.keys)
+        {
             let _ = writeln!(table, "{key} = {value}");
         }
         (id.clone(), launch)
@@ -335,6 +338,14 @@ impl Checkout {
     /// Puts a server's program where it is looked for.
     pub(crate) fn install(&self, id: &str) {
         self.launches[id].stub(&self.outer.path().join("programs"), id).unwrap();
+    }
+
+    /// Puts a server's program into the checkout, as a project has its own.
+    pub(crate) fn install_as(&self, id: &str, name: &str) -> PathBuf {
+        let path = self.root().join(name);
+        let folder = path.parent().unwrap();
+        fs::create_dir_all(folder).unwrap();
+        self.launches[id].stub(folder, path.file_name().unwrap().to_str().unwrap()).unwrap()
     }
 
     /// Drops all handles, and gives the folder that the logs are in, which is to be kept.

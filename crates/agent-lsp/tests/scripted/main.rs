@@ -1,17 +1,32 @@
 //! The crate against a scripted language server: what goes over the wire, and what a model reads.
+//!
+//! 34 public reports of language servers under agents and editors (stale or missing diagnostics, false
+//! "clean", hangs, orphans, partial and shifted renames) have each a test, here, in `tests/it` or in
+//! `tests/live`. They are numbered; `// report: D18` above a test says which it answers, and
+//! `reports::every_report_is_named_by_a_test` in `tests/it` fails when one has none.
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails as a test does")]
 
 mod diagnostics;
 mod fixture;
 mod queries;
+mod rename;
 mod supervisor;
 mod transport;
 mod writes;
 
-use std::future::Future;
+use std::{env, future::Future, os::unix::process::CommandExt, process::Command};
 
 use libtest_mimic::{Arguments, Trial};
+
+/// What the run's environment has, and no server may.
+pub(crate) const SECRETS: [(&str, &str); 5] = [
+    ("ANTHROPIC_API_KEY", "sk-1"),
+    ("OPENAI_API_KEY", "sk-2"),
+    ("GITHUB_TOKEN", "gh-3"),
+    ("AWS_SECRET_ACCESS_KEY", "aws-4"),
+    ("NPM_CONFIG__AUTHTOKEN", "npm-5"),
+];
 
 /// Trials named as their functions.
 macro_rules! trials {
@@ -25,6 +40,7 @@ macro_rules! trials {
 
 fn main() {
     agent_testkit::lsp::main_if_asked();
+    run_with_secrets();
     let trials = trials! {
         transport:
             a_message_with_a_flaw_is_read
@@ -32,6 +48,7 @@ fn main() {
             diagnostics_of_odd_shapes_are_read
             a_server_that_writes_before_it_reads_is_drained
             a_server_that_reads_nothing_costs_a_call_its_time_and_no_more
+            a_server_too_far_behind_is_ended_and_that_is_said
             a_dropped_call_is_cancelled_and_its_late_answer_harms_nothing
             a_call_that_ran_out_of_time_is_cancelled
             a_request_of_the_server_is_answered_whatever_its_id_is
@@ -45,6 +62,9 @@ fn main() {
             twenty_first_calls_start_one_process
             the_root_is_told_in_all_three_ways
             two_roots_have_a_process_each
+            what_would_run_what_an_untrusted_checkout_names_is_not_started
+            keys_and_tokens_do_not_reach_a_server
+            a_program_of_the_root_that_is_found_comes_first
             a_start_that_takes_long_is_said_and_goes_on
             a_server_that_exits_at_once_says_why_and_is_not_tried_again_at_once
             a_crash_fails_the_pending_calls_and_a_restart_opens_the_documents_again
@@ -65,6 +85,7 @@ fn main() {
         queries:
             columns_are_those_of_the_encoding_that_was_agreed_on
             occurrences_that_mean_the_same_are_no_ambiguity
+            a_server_that_cannot_say_which_is_meant_makes_no_ambiguity
             a_call_with_wrong_arguments_says_which
             each_question_about_a_place_has_its_own_answer
             code_actions_are_listed_and_nothing_is_applied
@@ -78,6 +99,7 @@ fn main() {
             a_server_that_cannot_read_the_project_answers_partially
             a_search_over_several_servers_says_which_evidence_it_has
             an_answer_that_is_out_of_date_is_asked_for_again
+            what_is_empty_because_the_inner_server_is_dead_is_no_answer
             what_a_server_cannot_do_is_said
             what_a_server_registers_a_little_later_is_asked_for
             a_file_that_was_changed_behind_our_back_is_sent_first
@@ -101,7 +123,7 @@ fn main() {
             an_untrusted_checkout_is_not_compiled_and_that_is_said
             the_projects_own_check_is_run_and_read
             a_project_without_a_check_says_what_it_has_no_marker_of
-            ten_thousand_publishes_are_counted_and_not_kept
+            ten_thousand_publishes_cost_no_answer
             publishes_for_more_files_than_are_kept_are_counted;
         writes:
             a_write_tells_what_it_broke_and_what_it_fixed
@@ -128,12 +150,35 @@ fn main() {
             a_linter_that_hangs_does_not_hold_back_the_server
             parallel_writes_tell_each_its_own
             a_server_that_was_restarted_tells_nothing_twice
+            a_save_waits_until_the_server_has_read_the_project
+            what_a_server_says_of_other_projects_is_not_told
             a_save_follows_each_change;
+        rename:
+            a_rename_reaches_every_file_and_back_again
+            a_use_is_renamed_from_its_definition
+            a_rename_is_exact_in_each_encoding
+            a_rename_of_open_files_alone_is_refused_by_the_references
+            what_neither_the_rename_nor_the_references_reach_is_told
+            an_edit_of_nothing_is_a_failure
+            an_edit_for_an_older_version_changes_nothing
+            a_file_that_changes_while_the_server_thinks_is_not_overwritten
+            nothing_moves_where_the_server_fails_to_say_what_a_move_breaks
+            an_edit_given_twice_is_made_once_and_one_beside_the_name_never
+            a_rename_waits_until_the_project_is_read;
     };
     let mut arguments = Arguments::from_args();
     // Each has processes of its own, and what they measure is not the machine's load.
     arguments.test_threads.get_or_insert(4);
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// Begins anew with keys in the environment, as the program has them.
+fn run_with_secrets() {
+    if SECRETS.iter().any(|(name, value)| env::var(name).as_deref() != Ok(value)) {
+        let program = env::current_exe().unwrap();
+        let error = Command::new(program).args(env::args_os().skip(1)).envs(SECRETS).exec();
+        panic!("{error}");
+    }
 }
 
 fn on_a_runtime(test: impl Future<Output = ()>) {

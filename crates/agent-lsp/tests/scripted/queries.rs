@@ -27,6 +27,7 @@ fn of_script(script: Script) -> Setup {
 }
 
 // spec: LSP-02, LSP-06
+// report: D27
 pub(crate) async fn columns_are_those_of_the_encoding_that_was_agreed_on() {
     let line = "\t\t\"🌍 世界\" area(café)";
     let text = format!("def café\n{line}\n");
@@ -78,6 +79,25 @@ pub(crate) async fn occurrences_that_mean_the_same_are_no_ambiguity() {
     assert_eq!(second.data["contents"], "```toy\ndef b.name\n```");
     let text = second.joined_text();
     assert!(text.starts_with("resolved `name#2` at a.toy:5:12 (2 of 2)\n"), "{text}");
+}
+
+// spec: LSP-03, LSP-16
+pub(crate) async fn a_server_that_cannot_say_which_is_meant_makes_no_ambiguity() {
+    let cases = [
+        (Step::Exit(1), "server_failed"),
+        (Step::Silence, "timed_out"),
+        // It has no opinion: then it is ambiguous.
+        (Step::fail(-32603, "not here"), "ambiguous_symbol"),
+    ];
+    for (step, code) in cases {
+        let script = Script::toy("toy", Toy::push()).on(DEFINITION, [step]);
+        let checkout = Setup::new([row(script)])
+            .file("a.toy", "def area\narea(area)\n")
+            .waits(|waits| waits.answer = Duration::from_millis(1_500))
+            .make();
+        let error = checkout.try_ask("hover", "a.toy", 2, "area").await.unwrap_err();
+        assert_eq!(error.code, code, "{}", error.message);
+    }
 }
 
 // spec: LSP-02, LSP-03
@@ -266,6 +286,7 @@ pub(crate) async fn what_is_empty_while_the_server_reads_the_project_is_asked_ag
 }
 
 // spec: LSP-07, LSP-16
+// report: D17
 pub(crate) async fn references_wait_until_the_project_is_read() {
     let toy = Toy::push().indexing(400, [Says::Progress]);
     let checkout = Setup::new([row(Script::toy("toy", toy)).ready("progress")])
@@ -386,6 +407,58 @@ pub(crate) async fn an_answer_that_is_out_of_date_is_asked_for_again() {
     assert_eq!(checkout.log().calls(HOVER).len(), 4);
 }
 
+// spec: LSP-07, LSP-08, LSP-09, LSP-16
+// report: D18
+pub(crate) async fn what_is_empty_because_the_inner_server_is_dead_is_no_answer() {
+    let command = "workspace/executeCommand";
+    let carries = json!({ "commands": ["typescript.tsserverRequest"] });
+    // A dead tsserver is answered for without a body.
+    let alive = Rule::on(command).nth(Nth::Until(1)).then([Step::reply(json!({ "body": {} }))]);
+    let questions = [
+        (
+            REFERENCES,
+            json!([]),
+            json!({ "action": "references", "file": "a.toy", "line": 2, "symbol": "area" }),
+        ),
+        (
+            DEFINITION,
+            json!([]),
+            json!({ "action": "definition", "file": "a.toy", "line": 2, "symbol": "area" }),
+        ),
+        (
+            HOVER,
+            Value::Null,
+            json!({ "action": "hover", "file": "a.toy", "line": 2, "symbol": "area" }),
+        ),
+        ("textDocument/documentSymbol", json!([]), json!({ "action": "symbols", "file": "a.toy" })),
+        ("workspace/symbol", json!([]), json!({ "action": "symbols", "query": "area" })),
+    ];
+    for (method, empty, args) in questions {
+        let script = Script::toy("toy", Toy::push())
+            .capabilities(json!({ "executeCommandProvider": carries }))
+            .rule(alive.clone())
+            .on(command, [Step::reply(json!({ "success": false }))])
+            .rule(Rule::on(method).process(Nth::Only(1)).then([Step::Reply(empty)]));
+        let checkout = Setup::new([row(script)
+            .ready("tsserver")
+            .wait(r#"{ class = "tsserver_sync", settle_ms = 0 }"#)])
+        .file("a.toy", "def area\narea\n")
+        .waits(|waits| waits.restart = Duration::from_millis(50))
+        .make();
+        // Its project is loaded, and then it dies.
+        checkout.diagnostics("a.toy").await;
+        let error = checkout.call("lsp", args.clone()).await.unwrap_err();
+        assert_eq!((error.kind, error.code.as_ref()), (ErrorKind::Failed, "server_failed"));
+        let said = "toy: its tsserver ended, so it was ended too; ask again";
+        assert_eq!(error.message, said, "{args}");
+        // Another one is started in its place.
+        checkout.until_state("toy", "crashed").await;
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        checkout.diagnostics("a.toy").await;
+        assert_eq!(checkout.log().started().len(), 2, "{args}");
+    }
+}
+
 pub(crate) async fn what_a_server_cannot_do_is_said() {
     let by_capability =
         Script::toy("toy", Toy::push()).capabilities(json!({ "hoverProvider": null }));
@@ -415,6 +488,7 @@ pub(crate) async fn what_a_server_registers_a_little_later_is_asked_for() {
     assert_eq!(checkout.hover("a.toy", 2, "area").await, "```toy\ndef area\n```");
 }
 
+// report: D4
 pub(crate) async fn a_file_that_was_changed_behind_our_back_is_sent_first() {
     let checkout = of_script(Script::toy("toy", Toy::push())).file("b.toy", "def b\n").make();
     checkout.hover("a.toy", 2, "area").await;
@@ -435,6 +509,7 @@ pub(crate) async fn a_file_that_was_changed_behind_our_back_is_sent_first() {
 }
 
 // spec: LSP-16
+// report: D29
 pub(crate) async fn a_file_that_is_gone_is_closed_and_told_as_deleted() {
     let checkout = of_script(Script::toy("toy", Toy::push().watched()))
         .file("lib.toy", "def shape\n")

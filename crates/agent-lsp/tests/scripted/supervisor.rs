@@ -24,6 +24,7 @@ async fn hover(checkout: &Checkout) -> String {
     checkout.hover("a.toy", 2, "area").await
 }
 
+// report: D13
 pub(crate) async fn twenty_first_calls_start_one_process() {
     let script = Script::toy("toy", Toy::push()).on("initialize", [Step::Wait(200), Step::Default]);
     let checkout = of_script(script).make();
@@ -35,6 +36,7 @@ pub(crate) async fn twenty_first_calls_start_one_process() {
     assert_eq!(log.calls("textDocument/didOpen").len(), 1);
 }
 
+// report: D7
 pub(crate) async fn the_root_is_told_in_all_three_ways() {
     let checkout = Setup::new([toy(Toy::push())])
         .unmarked()
@@ -54,6 +56,7 @@ pub(crate) async fn the_root_is_told_in_all_three_ways() {
     assert_eq!(log.of(Kind::Started).next().unwrap().body["folder"].as_str(), root.to_str());
 }
 
+// report: D8
 pub(crate) async fn two_roots_have_a_process_each() {
     let checkout = Setup::new([toy(Toy::push())])
         .unmarked()
@@ -71,6 +74,83 @@ pub(crate) async fn two_roots_have_a_process_each() {
     assert_eq!(roots, ["one", "two"]);
 }
 
+// spec: LSP-11, LSP-16, TRUST-02
+pub(crate) async fn what_would_run_what_an_untrusted_checkout_names_is_not_started() {
+    let named =
+        |checkout: Setup| checkout.file("in/toy.root", "").file("in/a.toy", "def area\narea\n");
+    let row = || toy(Toy::push()).key("untrusted_without", r#"["config/toy.conf", "*.toyproj"]"#);
+    for (file, shown) in [
+        ("in/config/toy.conf", "in/config/toy.conf"),
+        // It may stand above the root.
+        ("config/toy.conf", "config/toy.conf"),
+        ("in/any.toyproj", "in/any.toyproj"),
+    ] {
+        let checkout = named(Setup::new([row()]).unmarked().untrusted()).make();
+        assert_eq!(checkout.hover("in/a.toy", 2, "area").await, "```toy\ndef area\n```", "{file}");
+        let running = checkout.log().started();
+        // It comes while the server runs.
+        checkout.put(file, "");
+        let why = format!(
+            "it is not started: it would run what {shown} names, and this checkout is not trusted; its \
+             person can start the run with --trust"
+        );
+        let error = checkout.try_ask("hover", "in/a.toy", 2, "area").await.unwrap_err();
+        assert_eq!((error.kind, error.code.as_ref()), (ErrorKind::Denied, "untrusted"));
+        assert_eq!(error.message, format!("toy: {why}"));
+        gone(&running, END).await;
+        let status = checkout.status("toy").await;
+        assert_eq!((&status["state"], &status["why"]), (&json!("not trusted"), &json!(why)));
+        let written = checkout.write("in/a.toy", "areas\n").await;
+        assert_eq!(woven(&written), format!("diagnostics unknown for in/a.toy (toy: {why})"));
+        assert_eq!(state_of(&written), "unknown");
+        assert_eq!(checkout.log().started().len(), 1, "{file}");
+        checkout.remove(file);
+        checkout.write("in/a.toy", "def area\narea\n").await;
+        assert_eq!(checkout.hover("in/a.toy", 2, "area").await, "```toy\ndef area\n```", "{file}");
+        // To one that its person trusts it is a file as any other.
+        let checkout = named(Setup::new([row()]).unmarked()).file(file, "").make();
+        assert_eq!(checkout.hover("in/a.toy", 2, "area").await, "```toy\ndef area\n```", "{file}");
+    }
+}
+
+// spec: TRUST-04
+pub(crate) async fn keys_and_tokens_do_not_reach_a_server() {
+    let checkout = of_script(Script::toy("toy", Toy::push())).make();
+    hover(&checkout).await;
+    let log = checkout.log();
+    let started = log.of(Kind::Started).next().unwrap();
+    let names: Vec<_> = started.body["environment"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|name| name.as_str().unwrap())
+        .collect();
+    assert!(names.contains(&"PATH"), "{names:?}");
+    for (secret, value) in crate::SECRETS {
+        assert_eq!(std::env::var(secret).as_deref(), Ok(value), "the run has it");
+        assert!(!names.contains(&secret), "{secret} reached the server");
+    }
+}
+
+// spec: LSP-01
+// report: D16
+pub(crate) async fn a_program_of_the_root_that_is_found_comes_first() {
+    let programs = r#"["toy-of-the-project"]"#;
+    let at_root = toy(Toy::push())
+        .key("programs", programs)
+        .key("probe", r#"["toy-of-the-project", "--version"]"#);
+    let checkout = Setup::new([at_root])
+        .unmarked()
+        .file("web/toy.root", "")
+        .file("web/a.toy", "def area\narea\n")
+        .make();
+    let local = checkout.install_as("toy", "web/node_modules/.bin/toy-of-the-project");
+    checkout.put_program("node_modules/.bin/toy-of-the-project", "exit 1");
+    assert_eq!(checkout.hover("web/a.toy", 2, "area").await, "```toy\ndef area\n```");
+    let status = checkout.status("toy").await;
+    assert_eq!((&status["state"], &status["root"]), (&json!("ready"), &json!("web")), "{local:?}");
+}
+
 // spec: LSP-16
 pub(crate) async fn a_start_that_takes_long_is_said_and_goes_on() {
     let script = Script::toy("toy", Toy::push())
@@ -86,6 +166,7 @@ pub(crate) async fn a_start_that_takes_long_is_said_and_goes_on() {
 }
 
 // spec: LSP-11, LSP-16
+// report: D9
 pub(crate) async fn a_server_that_exits_at_once_says_why_and_is_not_tried_again_at_once() {
     let script = Script::new("toy")
         .on(START, [Step::Stderr("no licence was found".to_owned()), Step::Exit(3)]);
@@ -214,6 +295,7 @@ pub(crate) async fn what_another_server_stands_in_for_is_missing_in_the_status_a
 }
 
 // spec: LSP-01, LSP-11
+// report: D9
 pub(crate) async fn a_binary_that_cannot_run_is_no_binary() {
     let proxy = "error: 'toy' is not installed for this toolchain";
     let checkout =
@@ -289,6 +371,7 @@ pub(crate) async fn reload_finds_a_program_that_was_installed_meanwhile() {
     assert_eq!(hover(&checkout).await, "```toy\ndef area\n```");
 }
 
+// report: D26
 pub(crate) async fn an_idle_server_is_ended_and_a_busy_one_is_spared() {
     let slow = Rule::on(HOVER).nth(Nth::Only(1)).then([Step::Wait(900), Step::Default]);
     let script = Script::toy("toy", Toy::push()).rule(slow);
@@ -330,6 +413,7 @@ pub(crate) async fn close_leaves_no_process() {
     assert_eq!(checkout.log().started().len(), 1);
 }
 
+// report: D13
 pub(crate) async fn dropping_everything_leaves_no_process() {
     let checkout = with_grandchild().await;
     let all = processes(&checkout.log());
@@ -337,6 +421,7 @@ pub(crate) async fn dropping_everything_leaves_no_process() {
     gone(&all, END).await;
 }
 
+// report: D14
 pub(crate) async fn a_start_that_hangs_leaves_no_process() {
     for ends in ["close", "drop"] {
         let spawn = Step::Spawn { ms: 60_000, holds: Holds::Nothing };

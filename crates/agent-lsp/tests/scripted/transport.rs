@@ -81,6 +81,7 @@ pub(crate) async fn diagnostics_of_odd_shapes_are_read() {
 }
 
 // The deadlock of research: a client that writes before it reads, and a server that does so too.
+// report: D15
 pub(crate) async fn a_server_that_writes_before_it_reads_is_drained() {
     let flood = Step::Flood { publishes: 300, bytes: 1_000 };
     let script =
@@ -101,6 +102,7 @@ pub(crate) async fn a_server_that_writes_before_it_reads_is_drained() {
 }
 
 // spec: LSP-16
+// report: D15
 pub(crate) async fn a_server_that_reads_nothing_costs_a_call_its_time_and_no_more() {
     let script = Script::toy("toy", Toy::push())
         .rule(Rule::on("textDocument/didOpen").nth(Nth::Only(2)).then([Step::StopReading(None)]));
@@ -117,6 +119,50 @@ pub(crate) async fn a_server_that_reads_nothing_costs_a_call_its_time_and_no_mor
     assert_eq!((error.kind, error.code.as_ref()), (ErrorKind::Timeout, "timed_out"));
     assert!(error.message.contains("has not read "), "{}", error.message);
     assert!(error.message.contains("ask again, or reload it"), "{}", error.message);
+}
+
+// spec: LSP-16
+// report: D15
+pub(crate) async fn a_server_too_far_behind_is_ended_and_that_is_said() {
+    // Each file is as large as one may be; together they are more than is kept for a server.
+    const FILES: usize = 20;
+    const BYTES: usize = 4_000_000;
+    let script = Script::toy("toy", Toy::without_diagnostics())
+        .rule(Rule::on(HOVER).process(Nth::Only(1)).then([Step::StopReading(None)]));
+    let mut setup = Setup::new([row(script)])
+        .file("a.toy", "def area\narea\n")
+        .waits(|waits| waits.restart = Duration::from_millis(50));
+    let names: Vec<_> = (0..FILES).map(|at| format!("f{at}.toy")).collect();
+    for name in &names {
+        setup = setup.file(name, "def f\n");
+    }
+    let checkout = setup.make();
+    for name in &names {
+        checkout.call("lsp", json!({ "action": "symbols", "file": name })).await.unwrap();
+    }
+    let long = format!("# {}\n", "y".repeat(BYTES));
+    let asks = checkout.try_ask("hover", "a.toy", 2, "area");
+    let writes = async {
+        checkout.until_sent(HOVER, 1).await;
+        names.iter().for_each(|name| checkout.put(name, &long));
+        checkout.try_ask("hover", "a.toy", 2, "area").await
+    };
+    let (first, second) = tokio::join!(asks, writes);
+    for error in [first.unwrap_err(), second.unwrap_err()] {
+        assert_eq!((error.kind, error.code.as_ref()), (ErrorKind::Failed, "server_failed"));
+        let start = "toy: the server reads nothing, so it was ended: ";
+        let rest = error.message.strip_prefix(start).unwrap_or_else(|| panic!("{error}"));
+        let bytes: usize = rest.split(' ').next().unwrap().parse().unwrap();
+        assert!(bytes <= agent_process::frame::MAX_QUEUED_BYTES, "{bytes}");
+        assert!(bytes > agent_process::frame::MAX_QUEUED_BYTES - 2 * BYTES, "{bytes}");
+    }
+    let status = checkout.until_state("toy", "crashed").await;
+    let why = status["why"].as_str().unwrap();
+    assert!(why.starts_with("it was ended: the server reads nothing"), "{why}");
+    // The next one has what the disk has.
+    names.iter().for_each(|name| checkout.put(name, "def f\n"));
+    tokio::time::sleep(Duration::from_millis(60)).await;
+    assert_eq!(checkout.hover("a.toy", 2, "area").await, "```toy\ndef area\n```");
 }
 
 pub(crate) async fn a_dropped_call_is_cancelled_and_its_late_answer_harms_nothing() {
@@ -172,6 +218,7 @@ pub(crate) async fn a_request_of_the_server_is_answered_whatever_its_id_is() {
     }
 }
 
+// report: D10
 pub(crate) async fn every_request_of_the_server_is_answered() {
     let sections = json!({ "items": [
         { "section": "toy.lint" }, { "section": "nothing" }, {}, { "section": "toy.lint.deep" },

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use agent_testkit::lsp::{
-    Kind, Nth, Others, Rule, START, Script, Step, Toy, Version, diagnostic, range,
+    Kind, Nth, Others, Rule, START, Says, Script, Step, Toy, Version, diagnostic, range, uri_of,
 };
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -41,6 +41,7 @@ fn ways() -> [(&'static str, Toy, &'static str); 5] {
 const CLEAN: &str = "no errors or warnings, confirmed";
 
 // spec: LSP-13, LSP-14
+// report: D2
 pub(crate) async fn a_write_tells_what_it_broke_and_what_it_fixed() {
     for (name, toy, wait) in ways() {
         let checkout = Setup::new([row(Script::toy("toy", toy)).wait(wait)])
@@ -242,6 +243,7 @@ pub(crate) async fn a_check_that_the_next_save_cut_short_is_not_taken_for_the_wh
 }
 
 // spec: LSP-13
+// report: D5, D29
 pub(crate) async fn created_files_are_announced_and_deleted_ones_forgotten() {
     let checkout = Setup::new([row(Script::toy("toy", Toy::pull().watched())).wait(PULL)])
         .file("user.toy", "area\n")
@@ -269,6 +271,7 @@ pub(crate) async fn created_files_are_announced_and_deleted_ones_forgotten() {
 }
 
 // spec: LSP-13
+// report: D6
 pub(crate) async fn a_server_is_told_of_a_file_only_once_it_is_there() {
     // The server looks at the disk when it is told that a file was created.
     let checkout = Setup::new([row(Script::toy("toy", Toy::push().watched()))])
@@ -283,6 +286,7 @@ pub(crate) async fn a_server_is_told_of_a_file_only_once_it_is_there() {
 }
 
 // spec: LSP-13, LSP-16
+// report: D12
 pub(crate) async fn a_server_that_never_publishes_is_pending_and_never_clean() {
     for wait in [PULL, VERSIONED, UNVERSIONED, ON_SAVE] {
         let script = Script::toy("toy", Toy::without_diagnostics());
@@ -418,6 +422,7 @@ pub(crate) async fn what_settles_late_is_dropped_when_the_file_was_written_again
 }
 
 // spec: LSP-13, LSP-16
+// report: D14
 pub(crate) async fn a_write_during_a_servers_start_returns_within_its_budget() {
     let script =
         Script::toy("toy", Toy::push()).on("initialize", [Step::Wait(1_500), Step::Default]);
@@ -593,6 +598,42 @@ pub(crate) async fn a_server_that_was_restarted_tells_nothing_twice() {
     assert_eq!(woven(&again), "no new diagnostics; 1 from before");
 }
 
+// spec: LSP-13
+// report: D30
+pub(crate) async fn a_save_waits_until_the_server_has_read_the_project() {
+    const READS: u64 = 400;
+    let toy = Toy::checks_on_save(20, CHECK).indexing(READS, [Says::ServerStatus]);
+    let script = Script::toy("toy", toy);
+    let checkout = Setup::new([row(script).ready("server_status").wait(ON_SAVE)])
+        .file("a.toy", "def area\n")
+        .make();
+    assert_eq!(new_of(&checkout.write("a.toy", "areas\n").await), [undefined("areas")]);
+    // By the server's own clock: it says that it is ready so long after this.
+    let log = checkout.log();
+    let (begun, saved) = (log.calls("initialized")[0].at_ms, log.calls(SAVE)[0].at_ms);
+    assert!(saved >= begun + READS, "saved {} ms after the start", saved - begun);
+}
+
+// spec: LSP-13
+// report: D31
+pub(crate) async fn what_a_server_says_of_other_projects_is_not_told() {
+    let outside = tempfile::tempdir().unwrap();
+    let library = outside.path().join("library.toy");
+    std::fs::write(&library, "x\n").unwrap();
+    let of_others = [uri_of(&library), "file:///nowhere/at/all.toy".to_owned()];
+    let error = || [diagnostic(range(0, 0, 1), 1, "E", "of another project")];
+    let publishes = of_others.map(|uri| Step::publish(error()).uri(&uri).version(Version::Absent));
+    let rule = Rule::on(CHANGE).then(publishes.into_iter().chain([Step::Default]));
+    let checkout = Setup::new([row(Script::toy("toy", Toy::push()).rule(rule))])
+        .file("a.toy", "def area\n")
+        .make();
+    checkout.diagnostics("a.toy").await;
+    let written = checkout.write("a.toy", "areas\n").await;
+    assert_eq!(new_of(&written), [undefined("areas")]);
+    assert!(!written.joined_text().contains("another project"), "{}", written.joined_text());
+}
+
+// report: D1
 pub(crate) async fn a_save_follows_each_change() {
     let checkout = Setup::new([pull()]).file("a.toy", "def area\n").make();
     checkout.write("a.toy", "def areas\n").await;

@@ -141,7 +141,12 @@ fn opened(path: &Path) -> io::Result<(Script, Recorder)> {
 /// What the log says of a start.
 pub(crate) fn circumstances() -> Value {
     let args: Vec<String> = env::args().skip(1).collect();
-    json!({"args": args, "folder": env::current_dir().unwrap_or_default()})
+    let mut names: Vec<_> =
+        env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+    names.sort();
+    json!({
+        "args": args, "folder": env::current_dir().unwrap_or_default(), "environment": names,
+    })
 }
 
 /// A file that this process never had open for writing: had it, a child that another thread forks

@@ -45,7 +45,7 @@ pub struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// The server started; `body` has its arguments and its folder.
+    /// The server started; `body` has its arguments, its folder and the names of its environment.
     Started,
     /// A process was started for `--version` alone.
     Version,

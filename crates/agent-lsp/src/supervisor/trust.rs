@@ -1,0 +1,78 @@
+//! What an untrusted checkout has a say in: whether a server is started in it, and what that finds on its
+//! search path.
+//!
+//! Some servers run what a checkout's files name, and no setting of theirs ends that: cargo runs the
+//! `rustc-wrapper` of a `.cargo/config.toml`, rustup the toolchain that a `rust-toolchain.toml` points to, a
+//! language server for TypeScript the `tsserver.js` that it finds. Where such a file is, they are not started.
+
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use agent_process::{Found, Program, find::Why};
+use agent_workspace::Workspace;
+
+use crate::table::{Server, matches};
+
+/// What marks the top of a checkout that is worked on in a part.
+const REPOSITORY: &str = ".git";
+
+/// The variables that name a folder of programs.
+const FOLDERS: [&str; 2] = ["VIRTUAL_ENV", "CONDA_PREFIX"];
+
+/// The first file that makes a server run what a checkout names, at its root or above it.
+pub(super) fn named_by(workspace: &Workspace, root: &Path, row: &Server) -> Option<PathBuf> {
+    let folders = folders(workspace, root);
+    let found = |pattern: &String| folders.iter().find_map(|folder| there(folder, pattern));
+    row.untrusted_without.iter().find_map(found)
+}
+
+/// The root and the folders above it, as far as the checkout goes: to the root of the run, and on to the top
+/// of the repository that this is a part of.
+fn folders<'a>(workspace: &Workspace, root: &'a Path) -> Vec<&'a Path> {
+    let above: Vec<_> = root.ancestors().collect();
+    let is_run = |folder: &&Path| workspace.roots().iter().any(|run| run.path() == *folder);
+    let is_top = |folder: &&Path| folder.join(REPOSITORY).symlink_metadata().is_ok();
+    let run = above.iter().position(is_run).unwrap_or_default();
+    let top = above.iter().position(is_top).unwrap_or_default();
+    above.into_iter().take(run.max(top) + 1).collect()
+}
+
+fn there(folder: &Path, pattern: &str) -> Option<PathBuf> {
+    if !pattern.starts_with('*') {
+        let path = folder.join(pattern);
+        return path.symlink_metadata().is_ok().then_some(path);
+    }
+    let names = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.file_name()));
+    let mut fits = names.filter(|name| name.to_str().is_some_and(|name| matches(pattern, name)));
+    Some(folder.join(fits.next()?))
+}
+
+/// The program with a search path that has none of the checkout's folders, and no relative one.
+pub(super) fn beside(program: Program, workspace: &Workspace) -> Program {
+    let is_inside = |folder: &Path| {
+        let real = folder.canonicalize();
+        let real = real.as_deref().unwrap_or(folder);
+        workspace
+            .roots()
+            .iter()
+            .any(|root| real.starts_with(root.path()) || folder.starts_with(root.path()))
+    };
+    let path = env::var_os("PATH").unwrap_or_default();
+    let kept = env::split_paths(&path).filter(|folder| folder.is_absolute() && !is_inside(folder));
+    let program = program.env("PATH", env::join_paths(kept).unwrap_or_else(|_| OsString::new()));
+    let inside = FOLDERS
+        .into_iter()
+        .filter(|name| env::var_os(name).is_some_and(|folder| is_inside(Path::new(&folder))));
+    inside.fold(program, |program, name| program.without_env(name))
+}
+
+/// The programs of the checkout that stood before the one that was found and were not taken.
+pub(super) fn passed_over(found: &Found) -> Option<String> {
+    let refused = found.passed_over.iter().filter(|passed| passed.why == Why::NotTrusted);
+    let refused: Vec<_> = refused.map(ToString::to_string).collect();
+    (!refused.is_empty()).then(|| refused.join("; "))
+}
