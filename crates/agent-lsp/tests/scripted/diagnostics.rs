@@ -6,9 +6,7 @@ use agent_testkit::lsp::{Nth, Rule, Script, Step, Toy, Version, diagnostic, rang
 use agent_tool_core::{ToolError, ToolOutput};
 use serde_json::{Value, json};
 
-use crate::fixture::{
-    CHECK, Checkout, ON_SAVE, PULL, Setup, UNVERSIONED, VERSIONED, resident, row,
-};
+use crate::fixture::{CHECK, Checkout, ON_SAVE, PULL, Setup, UNVERSIONED, VERSIONED, row};
 
 const OPEN: &str = "textDocument/didOpen";
 const CHANGE: &str = "textDocument/didChange";

@@ -461,11 +461,3 @@ impl Write {
         FileChange::new(name, before, content(&path))
     }
 }
-
-/// The memory of this process that is in use, in bytes; 0 where the system does not tell.
-pub(crate) fn resident() -> usize {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
-    kilobytes.unwrap_or(0) * 1_024
-}
