@@ -9,7 +9,11 @@ mod tree;
 
 use std::collections::BTreeMap;
 
-use agent_edits::{Plan, TextEdit, TextEdits, with_newlines};
+use agent_edits::{
+    Plan, TextEdit, TextEdits,
+    tool_error::{of_edits, of_workspace},
+    with_newlines,
+};
 use agent_tool_core::{ErrorKind, ToolError};
 use agent_workspace::{Text, Workspace, WorkspacePath};
 use async_lsp::lsp_types::{
@@ -18,7 +22,6 @@ use async_lsp::lsp_types::{
 };
 
 use crate::{
-    error::{of_edits, of_workspace},
     location::RenamedFile,
     position::{Document, PositionEncoding},
 };
