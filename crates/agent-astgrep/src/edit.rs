@@ -6,9 +6,7 @@ use std::{
 };
 
 use agent_edits::Plan;
-use agent_tool_core::{
-    Content, Context, Event, FileChange, Preview, PreviewKind, Stop, ToolError, ToolOutput, clip,
-};
+use agent_tool_core::{Context, Event, Preview, PreviewKind, Stop, ToolError, ToolOutput, clip};
 use agent_workspace::{FileContent, SkipReason, WorkspacePath};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -191,7 +189,7 @@ impl Structure {
             Ok(_) => {
                 let files = files(&plan);
                 self.staging().applied(id, files.clone());
-                let changes = changes(&plan);
+                let changes = plan.changes();
                 for change in &changes {
                     cx.emit(Event::Changed { change: change.clone() });
                 }
@@ -232,7 +230,7 @@ impl Structure {
         let title = format!("apply {id}: change {}", counted(plan.entries().len(), "file"));
         Ok(Preview::new(PreviewKind::Edit, title)
             .with_body(clip(&diff(&plan), DIFF_CHARS).text)
-            .with_changes(changes(&plan))
+            .with_changes(plan.changes())
             .with_fingerprint(plan.fingerprint()))
     }
 
@@ -365,20 +363,6 @@ impl Staged {
 
 fn resolved(id: &str, status: &str, files: &[String], text: String) -> ToolOutput {
     ToolOutput::text(text).with_data(json!({"edit_id": id, "status": status, "files": files}))
-}
-
-fn changes(plan: &Plan) -> Vec<FileChange> {
-    let side = |bytes: Option<&[u8]>| bytes.map_or(Content::Absent, Content::of);
-    let entries = plan.entries().iter();
-    entries
-        .map(|entry| {
-            FileChange::new(
-                plan.workspace().show(entry.path()),
-                side(entry.before()),
-                side(entry.after()),
-            )
-        })
-        .collect()
 }
 
 fn diff(plan: &Plan) -> String {

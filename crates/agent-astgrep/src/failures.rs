@@ -1,40 +1,11 @@
 //! The errors of this crate and of those below, with their codes, as a tool's.
 
+pub(crate) use agent_edits::tool_error::{of_edits, of_workspace};
 use agent_grammars::{GrammarError, GrammarErrorKind};
 use agent_tool_core::{ErrorKind, ToolError};
 use serde_json::json;
 
 use crate::{PatternError, RewriteError};
-
-pub(crate) fn of_workspace(error: agent_workspace::Error) -> ToolError {
-    use agent_workspace::ErrorKind as Cause;
-    let message = error.message().to_owned();
-    let (kind, code) = match error.kind() {
-        Cause::OutsideWorkspace => (ErrorKind::Denied, "outside_workspace"),
-        Cause::NotFound => (ErrorKind::NotFound, "not_found"),
-        Cause::PermissionDenied => (ErrorKind::Denied, "permission_denied"),
-        Cause::Stopped => (ErrorKind::Cancelled, "stopped"),
-        Cause::Io => (ErrorKind::Failed, "io"),
-        other => (ErrorKind::InvalidArgs, other.code()),
-    };
-    ToolError::new(kind, code, message).with_source(error)
-}
-
-pub(crate) fn of_edits(error: agent_edits::Error) -> ToolError {
-    use agent_edits::ErrorKind as Cause;
-    let message = error.message().to_owned();
-    let (kind, code) = match error.kind() {
-        Cause::StaleEdit => (ErrorKind::Conflict, "stale_edit"),
-        Cause::ReadOnly => (ErrorKind::Denied, "read_only"),
-        Cause::UnfinishedChange => (ErrorKind::Conflict, "unfinished_change"),
-        Cause::ApplyFailed => (ErrorKind::Failed, "apply_failed"),
-        Cause::ProtectedPath => (ErrorKind::Denied, "protected_path"),
-        Cause::StateFolder => (ErrorKind::Unavailable, "state_folder"),
-        Cause::OutcomeUnknown => (ErrorKind::Failed, "outcome_unknown"),
-        _ => (ErrorKind::Failed, error.code()),
-    };
-    ToolError::new(kind, code, message).with_source(error)
-}
 
 pub(crate) fn of_grammar(error: GrammarError) -> ToolError {
     let (kind, code) = match error.kind() {

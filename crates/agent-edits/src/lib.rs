@@ -14,6 +14,7 @@ mod protected;
 mod recover;
 mod store;
 mod text_edits;
+pub mod tool_error;
 mod undo;
 
 pub use check::{Deviation, DeviationKind};

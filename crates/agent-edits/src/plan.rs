@@ -2,6 +2,7 @@
 
 use std::{collections::HashSet, fmt::Write as _};
 
+use agent_tool_core::{Content, FileChange};
 use agent_workspace::{FileContent, FileIdentity, Workspace, WorkspacePath};
 use sha2::{Digest, Sha256};
 
@@ -193,6 +194,19 @@ impl Plan {
     /// The workspace that the plan is for.
     pub fn workspace(&self) -> &Workspace {
         &self.workspace
+    }
+
+    /// The files that change, as shown, with their content before and after: what a tool says that it changed.
+    #[must_use]
+    pub fn changes(&self) -> Vec<FileChange> {
+        let side = |bytes: Option<&[u8]>| bytes.map_or(Content::Absent, Content::of);
+        let changed = self.entries.iter().filter(|entry| entry.kind() != ChangeKind::Unchanged);
+        changed
+            .map(|entry| {
+                let shown = self.workspace.show(&entry.path);
+                FileChange::new(shown, side(entry.before()), side(entry.after()))
+            })
+            .collect()
     }
 
     /// SHA-256, in hex, over every path with its bytes before and after. An approval that holds it approves exactly this.

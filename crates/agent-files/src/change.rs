@@ -2,7 +2,7 @@
 
 use agent_edits::{ChangeKind, Entry, Executable, Plan};
 use agent_tool_core::{
-    Content, Context, Event, FileChange, Preview, PreviewKind, Stop, ToolError, ToolOutput,
+    Context, Event, FileChange, Preview, PreviewKind, Stop, ToolError, ToolOutput,
 };
 use serde_json::{Value, json};
 
@@ -50,12 +50,7 @@ impl Change {
     /// The files that change, with their content before and after.
     #[must_use]
     pub fn changes(&self) -> Vec<FileChange> {
-        let side = |bytes: Option<&[u8]>| bytes.map_or(Content::Absent, Content::of);
-        self.entries()
-            .map(|entry| {
-                FileChange::new(self.shown(entry), side(entry.before()), side(entry.after()))
-            })
-            .collect()
+        self.plan.changes()
     }
 
     /// What a person is shown of it.

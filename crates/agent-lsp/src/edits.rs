@@ -9,7 +9,11 @@ mod tree;
 
 use std::collections::{BTreeMap, HashSet};
 
-use agent_edits::{Plan, TextEdit, TextEdits, with_newlines};
+use agent_edits::{
+    Plan, TextEdit, TextEdits,
+    tool_error::{of_edits, of_workspace},
+    with_newlines,
+};
 use agent_tool_core::{ErrorKind, ToolError};
 use agent_workspace::{Text, Workspace, WorkspacePath};
 use async_lsp::lsp_types::{
@@ -20,7 +24,6 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    error::{of_edits, of_workspace},
     location::RenamedFile,
     position::{Document, PositionEncoding},
 };

@@ -4,7 +4,6 @@ pub mod checks;
 pub mod diagnostic;
 mod disk;
 pub mod edits;
-mod error;
 mod failures;
 pub mod language;
 pub mod ledger;

@@ -6,14 +6,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agent_edits::Edits;
+use agent_edits::{Edits, tool_error::of_workspace};
 use agent_process::Launcher;
 use agent_tool_core::{Tool, ToolError};
 use agent_workspace::{Workspace, WorkspacePath};
 use tokio::task::AbortHandle;
 
 use crate::{
-    error::of_workspace,
     ledger::Ledger,
     location::Status,
     supervisor::{IDLE_AFTER, RESTART_AFTER, Running, Supervisor, reap_idle},

@@ -5,15 +5,18 @@ mod client;
 mod connection;
 mod documents;
 mod inbox;
+mod readiness;
 pub(crate) mod requests;
 mod settle;
+mod sync;
 mod told;
 mod tsserver;
 
 pub(crate) use self::{
-    client::{Client, NO_SUCH_METHOD, Readiness, Start, is_empty, is_out_of_date},
+    client::{Client, NO_SUCH_METHOD, Start, is_empty, is_out_of_date},
     connection::CallError,
     documents::Watched,
+    readiness::Readiness,
     settle::{Checks, Sent, Settled, Snapshot, words},
     told::State,
 };

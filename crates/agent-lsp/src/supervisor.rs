@@ -3,6 +3,7 @@
 
 mod error;
 mod find;
+mod running;
 mod slot;
 mod status;
 mod trust;
@@ -23,7 +24,8 @@ use futures::future::join_all;
 
 pub(crate) use self::{
     error::NoServer,
-    slot::{Running, Slot, Standing},
+    running::Running,
+    slot::{Slot, Standing},
 };
 use crate::{
     Waits,

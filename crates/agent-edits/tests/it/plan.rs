@@ -3,7 +3,8 @@ use std::{
     os::unix::fs::{PermissionsExt, symlink},
 };
 
-use agent_edits::{ChangeKind, Executable};
+use agent_edits::{ChangeKind, Executable, tool_error};
+use agent_tool_core::{ErrorKind, FileChange};
 
 use crate::fixture::Fixture;
 
@@ -199,4 +200,48 @@ fn nothing_in_a_git_folder_is_planned_by_any_name() {
         plan.write(&path(name), bytes()).unwrap();
     }
     assert_eq!(fixture.read(".git/hooks/pre-commit").bytes, b"old", "reading stays allowed");
+}
+
+#[test]
+fn a_plan_says_which_files_change() {
+    let fixture = Fixture::new();
+    fixture.put("a", "one");
+    fixture.put("b", "two");
+    fixture.put("held", "as it is");
+    let mut plan = fixture.plan();
+    plan.write(&fixture.path("a"), b"ONE".to_vec()).unwrap();
+    plan.rename(&fixture.path("b"), &fixture.path("d"), None).unwrap();
+    plan.write(&fixture.path("held"), b"as it is".to_vec()).unwrap();
+    let changes = plan.changes();
+    let said: Vec<_> = changes
+        .iter()
+        .map(|FileChange { path, before, after, .. }| {
+            (path.as_str(), before.as_text(), after.as_text())
+        })
+        .collect();
+    let expected =
+        [("a", Some("one"), Some("ONE")), ("d", None, Some("two")), ("b", Some("two"), None)];
+    assert_eq!(said, expected, "what is held and stays is no change");
+}
+
+#[test]
+fn an_error_keeps_its_code_and_has_one_kind_whichever_way_it_came() {
+    let fixture = Fixture::new();
+    fs::create_dir(fixture.root().join("folder")).unwrap();
+    for (path, kind, code) in [
+        ("missing", ErrorKind::NotFound, "not_found"),
+        ("../out", ErrorKind::Denied, "outside_workspace"),
+        ("folder", ErrorKind::InvalidArgs, "is_a_directory"),
+    ] {
+        let read = fixture.workspace.resolve(path).and_then(|path| fixture.workspace.read(&path));
+        let direct = tool_error::of_workspace(read.unwrap_err());
+        assert_eq!((direct.kind, direct.code.as_ref()), (kind, code));
+        let read = fixture.workspace.resolve(path).and_then(|path| fixture.workspace.read(&path));
+        let planned = tool_error::of_edits(agent_edits::Error::from(read.unwrap_err()));
+        assert_eq!((planned.kind, planned.code.as_ref()), (kind, code));
+        assert_eq!(planned.message, direct.message);
+    }
+    let git = fixture.plan().write(&fixture.path(".git/config"), Vec::new()).unwrap_err();
+    let git = tool_error::of_edits(git);
+    assert_eq!((git.kind, git.code.as_ref()), (ErrorKind::Denied, "protected_path"));
 }

@@ -71,7 +71,7 @@ fn main() {
     }
     println!("milliseconds, p50 (p95); ours and raw in turns");
     for (live, way, most) in MEASURED {
-        match live.is_there() {
+        match servers::is_there(live.program) {
             Ok(()) => measure(live, way, most),
             Err(why) => println!("{}: not measured: {why}", live.id),
         }

@@ -2,13 +2,11 @@
 
 use std::path::{Component, Path};
 
+use agent_edits::tool_error::of_workspace;
 use agent_tool_core::{ErrorKind, ToolError};
 use agent_workspace::{Workspace, WorkspacePath};
 
-use crate::{
-    error::of_workspace,
-    uri::{self, Target},
-};
+use crate::uri::{self, Target};
 
 /// Folders whose files belong to others: what packages bring, what tools keep, what git keeps.
 const FOREIGN: &[&str] = &[

@@ -2,12 +2,14 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use agent_edits::Plan;
+use agent_edits::{
+    Plan,
+    tool_error::{of_edits, of_workspace},
+};
 use agent_tool_core::{ErrorKind, ToolError};
 use agent_workspace::{FileContent, FileKind, WalkOptions, Workspace, WorkspacePath};
 
 use super::{FileOperation, place::Place};
-use crate::error::{of_edits, of_workspace};
 
 /// A folder with more files is not moved or removed because a server says so.
 pub const MAX_MOVED_FILES: usize = 1000;

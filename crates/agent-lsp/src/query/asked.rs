@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Instant};
 
+use agent_edits::tool_error::of_workspace;
 use agent_tool_core::{ErrorKind, ToolError};
 use agent_workspace::WorkspacePath;
 use async_lsp::lsp_types::{Position, request::Request};
@@ -9,7 +10,6 @@ use serde_json::{Value, json};
 
 use crate::{
     Lsp,
-    error::of_workspace,
     failures::of_call,
     language::Language,
     location::Evidence,

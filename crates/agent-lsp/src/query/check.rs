@@ -1,5 +1,6 @@
 //! The project's own check.
 
+use agent_edits::tool_error::of_workspace;
 use agent_process::{Output as Piped, Program, RunLimits, Wanted};
 use agent_tool_core::{ErrorKind, ToolError};
 use agent_workspace::WorkspacePath;
@@ -8,7 +9,6 @@ use crate::{
     Lsp,
     checks::{CheckKind, Output},
     diagnostic::{Diagnostics, State},
-    error::of_workspace,
     table::Trust,
 };
 

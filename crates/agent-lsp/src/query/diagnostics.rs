@@ -2,13 +2,13 @@
 
 use std::{fmt::Write as _, sync::Arc, time::Instant};
 
+use agent_edits::tool_error::of_workspace;
 use agent_tool_core::ToolError;
 use agent_workspace::WorkspacePath;
 
 use crate::{
     Lsp,
     diagnostic::{self, Diagnostic, Diagnostics, State},
-    error::of_workspace,
     ledger::without_shadows,
     server::{Settled, Snapshot},
     supervisor::Running,

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use agent_edits::tool_error::of_workspace;
 use agent_tool_core::ToolError;
 use futures::future::join_all;
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,6 @@ use super::{
 };
 use crate::{
     Lsp,
-    error::of_workspace,
     location::Evidence,
     server::{
         CallError, Readiness,

@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use agent_edits::Plan;
+use agent_edits::{Plan, tool_error::of_workspace};
 use agent_tool_core::{Stop, ToolError, clip};
 use agent_workspace::{MAX_SEARCH_BYTES, SkipReason, WalkOptions, Workspace, WorkspacePath};
 use memchr::memmem;
 
-use crate::{error::of_workspace, language::Language, location::Location, position::Document};
+use crate::{language::Language, location::Location, position::Document};
 
 /// At most so many places are listed.
 pub const LEFTOVERS_LIMIT: usize = 20;

@@ -1,6 +1,6 @@
 //! A rename as a plan: asked of a server, and held against everything that makes it believable.
 
-use agent_edits::Plan;
+use agent_edits::{Plan, tool_error::of_workspace};
 use agent_tool_core::{ErrorKind, Stop, ToolError};
 use agent_workspace::WorkspacePath;
 use async_lsp::lsp_types::{Position, Range};
@@ -14,7 +14,6 @@ use super::{
 use crate::{
     Lsp,
     edits::{self, Changes, FileOperation},
-    error::of_workspace,
     language::Language,
     location::{RenamedFile, ResolvedSymbol},
     query::{Asked, position, targets},

@@ -14,10 +14,12 @@ use agent_workspace::WorkspacePath;
 use serde_json::{Value, json};
 
 use super::{
-    client::{Client, LastSent, Readiness, Saves},
+    client::Client,
     connection::CallError,
     documents::Synced,
+    readiness::Readiness,
     requests::DocumentDiagnostic,
+    sync::{LastSent, Saves},
     told::{Published, State},
 };
 use crate::{

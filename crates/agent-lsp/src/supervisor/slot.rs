@@ -2,14 +2,11 @@
 
 use std::{
     fmt::Write as _,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-use agent_process::{ExitReport, ExitWatch, Input, Output, Process, Program, ShutdownSteps};
+use agent_process::{Input, Output, Program};
 use agent_workspace::WorkspacePath;
 use tokio::{
     sync::watch,
@@ -17,7 +14,13 @@ use tokio::{
     time::{timeout, timeout_at},
 };
 
-use super::{Key, Supervisor, error::NoServer, find, trust};
+use super::{
+    Key, Supervisor,
+    error::NoServer,
+    find,
+    running::{DEAF, Running, ended, ended_and_read, watch_end},
+    trust,
+};
 use crate::{
     roots::ServerRoot,
     server::{self, CallError, Client, words},
@@ -27,29 +30,14 @@ use crate::{
 /// How long a server may take to be initialized.
 const INITIALIZE: Duration = Duration::from_secs(60);
 
-/// How long it may take to answer `shutdown`.
-const SHUTDOWN: Duration = Duration::from_secs(1);
-
-/// How long it may take to end once its input is closed, and once more when it was asked to by a signal.
-const END: Duration = Duration::from_millis(700);
-
 /// How many times longer than after the crash before nothing is started after a crash.
 const BACKOFF: u32 = 4;
 
 /// After so many crashes nothing is started before a reload.
 const MAX_CRASHES: usize = 3;
 
-/// How long the output of a server that ended is still read: what it answered last lies in the pipe.
-const LAST_ANSWERS: Duration = Duration::from_millis(100);
-
-/// How long a server that can be asked nothing any more may take to end by itself.
-const DEAF: Duration = Duration::from_secs(1);
-
 /// Crashes that lie further apart than this do not add up.
 const CRASH_WINDOW: Duration = Duration::from_secs(180);
-
-/// How many lines of its error output a server's end is told with.
-const TAIL_LINES: usize = 5;
 
 /// One server at one root.
 #[derive(Debug)]
@@ -92,24 +80,6 @@ struct Start {
 }
 
 type Started = Result<Arc<Running>, NoServer>;
-
-/// A server that runs.
-#[derive(Debug)]
-pub(crate) struct Running {
-    pub id: String,
-    pub client: Arc<Client>,
-    /// What its program said of its version.
-    pub version: String,
-    /// The checkout's own programs that were not taken in its place.
-    pub passed_over: Option<String>,
-    process: Process,
-    used: Mutex<Instant>,
-    busy: AtomicUsize,
-}
-
-/// Marks a server as used for as long as it lives.
-#[derive(Debug)]
-pub(crate) struct Use<'a>(&'a Running);
 
 /// How a slot stands, for `status`.
 #[derive(Clone, Debug)]
@@ -414,100 +384,8 @@ impl Supervisor {
             // A file that is gone meanwhile is not opened again.
             let _ = client.sync(&file);
         }
-        let running = Arc::new(Running {
-            id: id.clone(),
-            client: Arc::new(client),
-            passed_over: trust::passed_over(&found),
-            version: found.version,
-            process,
-            used: Mutex::new(Instant::now()),
-            busy: AtomicUsize::new(0),
-        });
+        let running = Arc::new(Running::new(id.clone(), client, process, &found));
         tokio::spawn(watch_end(Arc::downgrade(&running)));
         Ok(running)
     }
-}
-
-/// Ends the process of a server that can be asked nothing any more, and the calls to one whose process
-/// ended while somebody else holds its output open.
-async fn watch_end(running: Weak<Running>) {
-    let Some((deaf, mut exit)) =
-        running.upgrade().map(|running| (running.client.ended(), running.process.exit_watch()))
-    else {
-        return;
-    };
-    tokio::select! {
-        () = ended_and_read(exit.clone()) => {
-            if let Some(running) = running.upgrade() {
-                running.client.give_up();
-            }
-        }
-        () = deaf => {
-            if timeout(DEAF, exit.wait()).await.is_err()
-                && let Some(running) = running.upgrade()
-            {
-                running.process.tree().kill();
-            }
-        }
-    }
-}
-
-async fn ended_and_read(mut exit: ExitWatch) {
-    exit.wait().await;
-    tokio::time::sleep(LAST_ANSWERS).await;
-}
-
-impl Running {
-    /// Marks it as used until what this gives is dropped.
-    pub(crate) fn hold(&self) -> Use<'_> {
-        self.busy.fetch_add(1, Ordering::Relaxed);
-        Use(self)
-    }
-
-    /// Counts as a use of it.
-    fn touch(&self) {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-    }
-
-    /// Whether nobody has used it for so long. A server that answers a slow question is used.
-    pub(super) fn is_idle(&self, after: Duration) -> bool {
-        let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        self.busy.load(Ordering::Relaxed) == 0 && used.elapsed() >= after
-    }
-
-    /// The id of its process.
-    pub(crate) fn pid(&self) -> u32 {
-        self.process.id()
-    }
-
-    /// How it ended, where it has.
-    pub(crate) fn end_in_words(&self) -> Option<String> {
-        self.process.exited().map(|report| ended(&report))
-    }
-
-    /// Ends it: as the protocol has it, then by signals.
-    async fn end(&self) {
-        self.client.shut_down(Instant::now() + SHUTDOWN).await;
-        let steps = ShutdownSteps::new().after_stdin(END).after_term(END).after_kill(END);
-        self.process.shutdown(&steps).await;
-    }
-}
-
-impl Drop for Use<'_> {
-    fn drop(&mut self) {
-        self.0.touch();
-        self.0.busy.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// How a server ended, with the last of its error output.
-fn ended(report: &ExitReport) -> String {
-    let mut text = report.to_string();
-    // The lines after the first are its error output.
-    text.truncate(text.find('\n').unwrap_or(text.len()));
-    let tail = &report.stderr[report.stderr.len().saturating_sub(TAIL_LINES)..];
-    if !tail.is_empty() {
-        let _ = write!(text, "; its last words: {}", tail.join(" | "));
-    }
-    text
 }

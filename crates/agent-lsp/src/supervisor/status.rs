@@ -8,7 +8,8 @@ use futures::future::join_all;
 
 use super::{
     NoServer, Supervisor, find,
-    slot::{Running, Slot, Standing},
+    running::Running,
+    slot::{Slot, Standing},
     trust,
 };
 use crate::{

@@ -1,8 +1,11 @@
 //! Diagnostics on write: a tool that changed files says at once what the change broke and fixed.
 
+mod beside;
+mod late;
+
 use std::{
     collections::HashMap,
-    sync::{Arc, Weak},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -16,30 +19,14 @@ use serde_json::{Value, json};
 
 use crate::{
     Lsp,
-    ledger::{Observed, Report, Snapshot as Seen, Ticket, Unsettled, Written},
-    lsp::Shared,
+    ledger::{Observed, Report, Snapshot as Seen, Unsettled, Written},
     position::Document,
-    server::{Checks, Readiness, Sent, Settled, Snapshot, State, Watched},
+    server::{Checks, Sent, Settled, Snapshot, Watched},
     supervisor::{NoServer, Running},
 };
 
 /// How much of a start's budget the start itself may take: three of four parts.
 const START_SHARE: (u32, u32) = (3, 4);
-
-/// How many other open files are asked about after a write.
-const OTHER_FILES: usize = 20;
-
-/// How many other files' earlier diagnostics are taken in before a write.
-const OTHER_BASELINES: usize = 200;
-
-/// How long nothing must be published any more for the files beside the written ones.
-const BESIDE_QUIET: Duration = Duration::from_millis(20);
-
-/// How long diagnostics that were not there in time are waited for in the background.
-const LATE_WAITS: Duration = Duration::from_secs(120);
-
-/// How long at a time, between which a run may end.
-const LATE_SLICE: Duration = Duration::from_millis(500);
 
 struct OnWrite {
     inner: Arc<dyn Tool>,
@@ -234,55 +221,6 @@ impl Lsp {
         }
     }
 
-    /// Takes in what a server says of other files before it is told of the write.
-    async fn baselines_beside(&self, targets: &[Target], running: &Arc<Running>, until: Instant) {
-        let _used = running.hold();
-        if running.client.readiness() != Readiness::Ready {
-            return;
-        }
-        let client = &running.client;
-        if client.last_sent().at.elapsed() < client.wait().beside() && !client.is_asked() {
-            running.client.told.quiet(BESIDE_QUIET, until, State::publishes).await;
-        }
-        let others = self.others(targets, running, 0);
-        let needed = |other: &Other| self.ledger().needs_baseline(&other.shown, &running.id);
-        let others: Vec<_> = others.into_iter().filter(needed).take(OTHER_BASELINES).collect();
-        let looks = others.iter().map(|other| async move {
-            let snapshot = running
-                .client
-                .settled_beside(&other.file, &other.shown, &other.sent, Checks::Past, until)
-                .await;
-            if matches!(snapshot.settled, Settled::Yes(_)) {
-                self.ledger().baseline(&other.shown, &running.id, snapshot.diagnostics);
-            }
-        });
-        join_all(looks).await;
-    }
-
-    /// Files that were not written and of which a server has something to say: those that it has open,
-    /// where it is asked for diagnostics, and those that it published for since.
-    fn others(&self, targets: &[Target], running: &Running, since: u64) -> Vec<Other> {
-        let client = &running.client;
-        let is_other = |file: &WorkspacePath| targets.iter().all(|target| target.file != *file);
-        let mut files = Vec::new();
-        if client.is_asked() {
-            files.extend(client.open_files().into_iter().filter(is_other).take(OTHER_FILES));
-        }
-        {
-            let told = client.told.look();
-            let since = told.all_published().filter(|(_, published)| published.sequence > since);
-            let inside = since.filter_map(|(path, _)| self.shared.workspace.contain(path));
-            let is_new = |file: &WorkspacePath| is_other(file) && !files.contains(file);
-            let new: Vec<_> = inside.filter(is_new).collect();
-            files.extend(new);
-        }
-        let other = |file: WorkspacePath| {
-            let sent = Sent { synced: client.as_known(&file)? };
-            Some(Other { shown: self.show(&file), file, sent })
-        };
-        files.into_iter().filter_map(other).collect()
-    }
-
     async fn observe(
         &self,
         targets: &[Target],
@@ -331,82 +269,6 @@ impl Lsp {
             .collect()
     }
 
-    /// The files beside the written ones, whose errors a write may have made.
-    async fn observe_beside(
-        &self,
-        targets: &[Target],
-        marks: &HashMap<String, u64>,
-        deadline: Instant,
-    ) -> Vec<Observed> {
-        let is_there = targets.iter().any(|target| target.after.is_some());
-        let looks = servers(targets).into_iter().map(|running| async move {
-            let _used = running.hold();
-            let mark = marks.get(&key(running)).copied().unwrap_or_default();
-            if !running.client.is_asked() {
-                self.pushed_beside(targets, running, mark, deadline).await;
-            }
-            let others = self.others(targets, running, mark);
-            let checks = self.shared.supervisor.checks();
-            let looks = others.iter().map(|other| async move {
-                let snapshot = running
-                    .client
-                    .settled_beside(&other.file, &other.shown, &other.sent, checks, deadline)
-                    .await;
-                // What is not looked for is said of the written files.
-                match snapshot.settled {
-                    Settled::InPart(_) if is_there => {
-                        vec![Observed::new(&other.shown, &running.id, seen(running, snapshot))]
-                    }
-                    _ => observed(&other.shown, running, snapshot),
-                }
-            });
-            join_all(looks).await.into_iter().flatten().collect::<Vec<_>>()
-        });
-        join_all(looks).await.into_iter().flatten().collect()
-    }
-
-    /// The files beside the written ones that are looked at when those have settled, which is later.
-    fn unobserved_beside(&self, targets: &[Target]) -> Vec<Observed> {
-        let asked = servers(targets).into_iter().filter(|running| running.client.is_asked());
-        asked
-            .flat_map(|running| {
-                let others = self.others(targets, running, u64::MAX);
-                others.into_iter().map(|other| {
-                    let why = "looked at after the written files".to_owned();
-                    let why = Seen::Unsettled(Unsettled::TimedOut { waiting_for: why });
-                    Observed::new(&other.shown, &running.id, why)
-                })
-            })
-            .collect()
-    }
-
-    /// Waits for what a server publishes for the files beside the written ones.
-    async fn pushed_beside(
-        &self,
-        targets: &[Target],
-        running: &Running,
-        mark: u64,
-        deadline: Instant,
-    ) {
-        let told = &running.client.told;
-        if targets.iter().all(|target| target.after.is_none()) {
-            // Nothing was written that it would publish for first.
-            let publishes = told.look().publishes();
-            let any = |state: &State| {
-                let mut since = state.all_published();
-                let since = since.any(|(_, published)| published.sequence > mark);
-                (since || state.publishes() > publishes).then_some(())
-            };
-            told.until(deadline.min(Instant::now() + running.client.wait().beside()), any).await;
-        } else if running.client.open_count() <= targets.len()
-            && self.others(targets, running, 0).is_empty()
-        {
-            // It publishes for what is open alone, and nothing else is.
-            return;
-        }
-        told.quiet(BESIDE_QUIET, deadline, State::publishes).await;
-    }
-
     /// What a server says of a file as it is on the disk, and the version of it that this is.
     async fn settled_now(
         &self,
@@ -423,76 +285,6 @@ impl Lsp {
         let checks = self.shared.supervisor.checks();
         let snapshot = running.client.settled(file, shown, &sent, checks, deadline).await;
         (snapshot, Some(sent.synced.version))
-    }
-
-    /// Goes on waiting for what was not there in time, and keeps it for the next result.
-    fn wait_for_late(&self, report: &Report) {
-        let comes = |why: &Unsettled| !matches!(why, Unsettled::NotLookedFor { .. });
-        for pending in report.pending.iter().filter(|pending| comes(&pending.why)) {
-            let shown = pending.ticket.file().to_owned();
-            let Ok(file) = self.file(&shown) else { continue };
-            let late = Late {
-                // A run that ends takes its servers along, whoever still waits for them.
-                shared: Arc::downgrade(&self.shared),
-                file,
-                shown,
-                ticket: pending.ticket.clone(),
-            };
-            tokio::spawn(late.wait());
-        }
-    }
-}
-
-/// Another file than the written ones, as a server has it.
-struct Other {
-    file: WorkspacePath,
-    shown: String,
-    sent: Sent,
-}
-
-/// Diagnostics that are waited for after their write was answered.
-struct Late {
-    shared: Weak<Shared>,
-    file: WorkspacePath,
-    shown: String,
-    ticket: Ticket,
-}
-
-impl Late {
-    async fn wait(self) {
-        let end = Instant::now() + LATE_WAITS;
-        while Instant::now() < end {
-            let slice = Instant::now() + LATE_SLICE;
-            let Some(lsp) = self.shared.upgrade().map(|shared| Lsp { shared }) else { return };
-            if self.told(&lsp, slice).await {
-                return;
-            }
-            drop(lsp);
-            // A server that answers at once that it is not ready is asked again a little later.
-            tokio::time::sleep_until(slice.into()).await;
-        }
-    }
-
-    /// Looks once more; whether there is nothing more to wait for.
-    async fn told(&self, lsp: &Lsp, deadline: Instant) -> bool {
-        let server = self.ticket.server();
-        let running = match lsp.shared.supervisor.by_id(&self.file, server, deadline).await {
-            Ok(running) => running,
-            Err(failure) => return failure.code != "not_ready",
-        };
-        let (snapshot, version) =
-            lsp.settled_now(&running, &self.file, &self.shown, deadline).await;
-        if !matches!(snapshot.settled, Settled::Yes(_)) {
-            return false;
-        }
-        // A write that came meanwhile is under way, and tells what it finds itself.
-        let _one = lsp.shared.settling.lock().await;
-        if running.client.version_now(&self.file) != version {
-            return false;
-        }
-        let report = lsp.ledger().late(&self.ticket, snapshot.diagnostics);
-        report.into_iter().for_each(|report| lsp.tell_late(report));
-        true
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use agent_edits::Plan;
+use agent_edits::{Plan, tool_error::of_edits};
 use agent_tool_core::{
-    BoxFuture, Content, Context, ErrorKind, Event, FileChange, Preview, PreviewKind, Stop, Tier,
-    Tool, ToolError, ToolOutput, ToolResult, ToolSpec, parse_args,
+    BoxFuture, Context, ErrorKind, Event, FileChange, Preview, PreviewKind, Stop, Tier, Tool,
+    ToolError, ToolOutput, ToolResult, ToolSpec, parse_args,
 };
 use serde_json::Value;
 
@@ -13,7 +13,6 @@ use super::spec;
 use crate::{
     Lsp,
     edits::FileOperation,
-    error::of_edits,
     location::Renamed,
     rename::{PlannedRename, RenameArgs},
 };
@@ -87,7 +86,7 @@ impl Tool for RenameTool {
             );
             Ok(Preview::new(PreviewKind::Edit, title)
                 .with_body(listed(&rename))
-                .with_changes(changes(rename.plan()))
+                .with_changes(rename.plan().changes())
                 .with_fingerprint(rename.plan().fingerprint()))
         })
     }
@@ -124,22 +123,11 @@ fn apply(
             false => error,
         }
     })?;
-    let changes = changes(plan);
+    let changes = plan.changes();
     for change in &changes {
         cx.emit(Event::Changed { change: change.clone() });
     }
     Ok(changes)
-}
-
-fn changes(plan: &Plan) -> Vec<FileChange> {
-    let side = |bytes: Option<&[u8]>| bytes.map_or(Content::Absent, Content::of);
-    let entries = plan.entries().iter();
-    entries
-        .map(|entry| {
-            let shown = plan.workspace().show(entry.path());
-            FileChange::new(shown, side(entry.before()), side(entry.after()))
-        })
-        .collect()
 }
 
 fn text(rename: &PlannedRename, new: &str) -> String {

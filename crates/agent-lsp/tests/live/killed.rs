@@ -42,13 +42,16 @@ const BASH: Killed = Killed {
     processes: 1,
 };
 
-/// Each server with what looks whether it is there, and the case.
-pub(crate) fn cases() -> Vec<(&'static str, &'static str, Box<dyn FnOnce() + Send>)> {
+/// A case that was put together.
+type Run = Box<dyn FnOnce() + Send>;
+
+/// Each server with its program, and the case.
+pub(crate) fn cases() -> Vec<(&'static str, &'static str, Run)> {
     all()
         .map(|killed| {
             let (id, program) = (killed.id, killed.program);
             let case = move || nothing_is_left_after_a_kill(&killed);
-            (id, program, Box::new(case) as Box<dyn FnOnce() + Send>)
+            (id, program, Box::new(case) as Run)
         })
         .collect()
 }
