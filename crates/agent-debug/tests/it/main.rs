@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails as a test does")]
 
+mod live;
 mod replay;
+mod support;
 
 use libtest_mimic::{Arguments, Trial};
 
@@ -16,13 +18,39 @@ macro_rules! trials {
     };
 }
 
+/// Trials of a real adapter. Without it they are ignored, or fail where nothing may be missing.
+macro_rules! live {
+    ($trials:ident, $adapter:literal, $module:ident: $($name:ident)+) => {
+        let missing = live::missing($adapter);
+        if let Some(why) = &missing {
+            eprintln!("live::{} is not run: {why}", stringify!($module));
+        }
+        let ignored = missing.is_some() && std::env::var_os(LIVE).is_none_or(|live| live != "1");
+        $($trials.push(
+            Trial::test(concat!("live::", stringify!($module), "::", stringify!($name)), || {
+                live::$module::$name();
+                Ok(())
+            })
+            .with_ignored_flag(ignored),
+        );)+
+    };
+}
+
+/// Where it is 1, a live test whose program is missing fails.
+const LIVE: &str = "AGENT_TESTS_LIVE";
+
 fn main() {
-    let trials = trials! {
+    agent_process::guard::main_if_asked();
+    let mut trials = trials! {
         replay:
             no_message_of_a_real_adapter_is_lost
             a_stop_of_a_real_adapter_says_why_and_where
             an_error_of_a_real_adapter_is_in_its_own_words
             odd_messages_are_read_as_far_as_they_go;
     };
+    live!(trials, "debugpy", python:
+        a_program_stops_at_its_breakpoints_and_is_looked_at
+        a_crash_comes_back_in_one_call
+        an_exit_code_is_the_answer_of_a_program_that_ends_at_once);
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
