@@ -344,6 +344,9 @@ impl Debugger {
             _ => None,
         };
         match live.shared.wait(END_TIME, ended).await {
+            Some(_) if matches!(live.how, How::Attached(_)) => {
+                Some(format!("detached; of the program: {}", live.adapter.after_attach))
+            }
             Some(how) => Some(how),
             None => {
                 live.kill();

@@ -55,6 +55,8 @@ pub(crate) struct State {
     pub(crate) pausing: bool,
     /// Where the debuggee stopped last, in words.
     pub(crate) last_stop: Option<String>,
+    /// Categories of output that are the adapter's own words although they do not say so.
+    own_words: &'static [&'static str],
     /// How many children the adapter's references have, where it counts them.
     pub(crate) children: HashMap<i64, i64>,
     stops: u64,
@@ -97,8 +99,6 @@ pub(crate) struct Ended {
 pub(crate) enum End {
     /// The debuggee ended.
     Exited,
-    /// Debugging was over while the debuggee may run on: it was attached to, or the adapter let it go.
-    Detached,
     /// `terminate`.
     Terminated,
     /// Its hard life was over.
@@ -112,7 +112,11 @@ pub(crate) enum End {
 }
 
 impl Shared {
-    pub(crate) fn new(breakpoints: Arc<Mutex<Table>>, first_id: i64) -> Self {
+    pub(crate) fn new(
+        breakpoints: Arc<Mutex<Table>>,
+        first_id: i64,
+        own_words: &'static [&'static str],
+    ) -> Self {
         let state = State {
             phase: Phase::Starting,
             ending: None,
@@ -127,6 +131,7 @@ impl Shared {
             unresponsive: None,
             pausing: false,
             last_stop: None,
+            own_words,
             children: HashMap::new(),
             stops: 0,
         };
@@ -287,15 +292,20 @@ impl State {
     }
 
     fn output(&mut self, output: &Output) {
-        match output.category.as_deref() {
-            None | Some("stdout" | "stderr") => self.output.push(output.text.as_bytes()),
-            Some("telemetry") => {}
-            Some(_) => {
-                if let Some(code) = exit_code(&output.text) {
-                    self.exited.get_or_insert(Some(code));
-                }
-                self.console.push(output.text.as_bytes());
-            }
+        let category = output.category.as_deref().unwrap_or("stdout");
+        if category == "telemetry" {
+            return;
+        }
+        if matches!(category, "stdout" | "stderr") && !self.own_words.contains(&category) {
+            self.output.push(output.text.as_bytes());
+            return;
+        }
+        if let Some(code) = exit_code(&output.text) {
+            self.exited.get_or_insert(Some(code));
+        }
+        // What an adapter says of its own end is of no use to anybody.
+        if self.ending.is_none() {
+            self.console.push(output.text.as_bytes());
         }
     }
 
@@ -327,7 +337,6 @@ impl fmt::Display for Ended {
                 f.write_str("the program ended")?;
                 code(f)
             }
-            End::Detached => f.write_str("detached; the program runs on"),
             End::Terminated => f.write_str("it was terminated"),
             End::TimeLimit => f.write_str("it was ended by the 30-minute limit"),
             End::AdapterDied(how) => write!(f, "the adapter died: {how}"),

@@ -230,7 +230,7 @@ def __lldb_init_module(debugger, _dict):
         print("Rust values are shown raw: these formatters are not known: %s" % ", ".join(missing))
         return
     replace(lldb_providers, lldb_lookup)
-    debugger.HandleCommand('command source -s 0 "%s"' % commands)
+    debugger.HandleCommand('command source -s 1 "%s"' % commands)
     module, category = __name__, "--category Rust"
     string = '"^(alloc::([a-z_]+::)+)String$"'
     text = '"^&(mut )?str$"'

@@ -38,6 +38,8 @@ pub(crate) struct Adapter {
     pub(crate) protocol_id: &'static str,
     /// Exception filters that are turned on where they are offered, beside those that are on by default.
     pub(crate) filters: &'static [&'static str],
+    /// Categories of output that are its own words: its debuggee writes to a terminal, which is one stream.
+    pub(crate) own_words: &'static [&'static str],
     /// Whether a program that listens speaks the protocol itself, so that attaching starts nothing.
     pub(crate) listens: bool,
     /// What becomes of a program that was attached to when the session ends.
@@ -64,6 +66,7 @@ pub(crate) static ADAPTERS: [Adapter; 4] = [
         wire: Wire::Pipes,
         protocol_id: "debugpy",
         filters: &["uncaught"],
+        own_words: &[],
         listens: true,
         after_attach: "it runs on when the session ends",
     },
@@ -81,6 +84,7 @@ pub(crate) static ADAPTERS: [Adapter; 4] = [
         wire: Wire::Pipes,
         protocol_id: "lldb-dap",
         filters: &[],
+        own_words: &["stderr"],
         listens: false,
         after_attach: "lldb-server and gdbserver end their program when the session ends",
     },
@@ -98,6 +102,7 @@ pub(crate) static ADAPTERS: [Adapter; 4] = [
         wire: Wire::Calls("--client-addr="),
         protocol_id: "go",
         filters: &["unrecovered-panic", "runtime-fatal-throw"],
+        own_words: &[],
         listens: true,
         after_attach: "dlv ends it when the session ends, unless it was started with --accept-multiclient",
     },
@@ -115,6 +120,7 @@ pub(crate) static ADAPTERS: [Adapter; 4] = [
         wire: Wire::Pipes,
         protocol_id: "dart",
         filters: &["Unhandled"],
+        own_words: &[],
         listens: false,
         after_attach: "it runs on when the session ends",
     },

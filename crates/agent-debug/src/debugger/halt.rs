@@ -86,6 +86,14 @@ impl Debugger {
             Err(error) => return Err(error),
         };
         let reason = reason(live, halt, &frames);
+        if is_exit(live, halt)
+            && let Some(thread) = halt.stop.thread
+        {
+            live.shared.change(State::resumed);
+            let again = halt.clone();
+            live.ask_apart(outgoing::resume(thread), move |state| state.resume_failed(again));
+            return Ok(None);
+        }
         let mut report = RunReport::new(RunState::Stopped);
         report.description = self.description(live, halt, &reason).await;
         let thread = live.shared.state().thread_of(halt);
@@ -157,7 +165,9 @@ impl Debugger {
         if let Some(text) = &stop.text
             && !parts.iter().any(|part| part.contains(text))
         {
-            parts.push(text.clone());
+            // One word beside a sentence is the exception's type.
+            let at = if text.contains(char::is_whitespace) { parts.len() } else { 0 };
+            parts.insert(at, text.clone());
         }
         let ask = reason.crash && stop.text.is_none() && live.capabilities().exception_info;
         let thread = live.shared.state().thread_of(halt);
@@ -294,6 +304,14 @@ fn reason(live: &Live, halt: &Halt, frames: &[Frame]) -> Reason {
         "" => word("stop", false),
         other => word(other, false),
     }
+}
+
+/// Python leaves a program by an exception, which is its end and no crash.
+fn is_exit(live: &Live, halt: &Halt) -> bool {
+    let said = [&halt.stop.text, &halt.stop.description];
+    live.adapter.id == "debugpy"
+        && halt.stop.reason == "exception"
+        && said.into_iter().flatten().any(|text| text.trim() == "SystemExit")
 }
 
 /// Whether a description says no more than the reason.

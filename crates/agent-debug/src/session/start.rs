@@ -1,11 +1,12 @@
 //! The handshake, which no two adapters do in one order.
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use agent_process::Launcher;
 use debug_types::types::SourceBreakpoint;
 use serde_json::Value;
 use tempfile::TempDir;
+use tokio::time::sleep;
 
 use super::{Live, MAX_REQUEST_TIME, MAX_START_TIME, Wire, lock, wire::connect};
 use crate::{
@@ -16,6 +17,9 @@ use crate::{
 
 /// How much of what the adapter said is repeated where a start failed.
 const CONSOLE_BYTES: usize = 2 << 10;
+
+/// How long the words that belong to a failure may come after it.
+const CONSOLE_TIME: Duration = Duration::from_millis(100);
 
 /// What a session is to be started with.
 #[derive(Debug)]
@@ -44,39 +48,53 @@ pub(super) async fn start(
     *lock(&live.scratch) = plan.scratch;
     let connection = connect(live, &plan.wire, launcher).await?;
     let connection = live.connection.get_or_init(|| connection).clone();
-    let failed = |error| words(live, error);
+    match shake_hands(live, &connection, plan.target, plan.functions).await {
+        Ok(()) => Ok(()),
+        Err(error) => {
+            sleep(CONSOLE_TIME).await;
+            Err(words(live, error))
+        }
+    }
+}
+
+async fn shake_hands(
+    live: &Live,
+    connection: &Connection,
+    target: Target,
+    functions: &[&str],
+) -> Result<(), RequestError> {
 
     let initialize = outgoing::initialize(live.adapter.protocol_id);
-    let body = connection.ask(&initialize, MAX_START_TIME).await.map_err(failed)?;
+    let body = connection.ask(&initialize, MAX_START_TIME).await?;
     let capabilities = live.capabilities.get_or_init(|| Capabilities::of(&body)).clone();
 
     // Some adapters answer only when all is configured, some before they can be configured, and some never say that they can
     // be, since the start failed.
-    let request = match plan.target {
+    let request = match target {
         Target::Launch(arguments) => outgoing::start("launch", arguments),
         Target::Attach(arguments) => outgoing::start("attach", arguments),
     };
-    let mut answer = Box::pin(connection.send(&request).map_err(failed)?.answer(MAX_START_TIME));
+    let mut answer = Box::pin(connection.send(&request)?.answer(MAX_START_TIME));
     let mut answered = false;
     loop {
         tokio::select! {
             biased;
             begun = &mut answer, if !answered => {
-                begun.map_err(failed)?;
+                begun?;
                 answered = true;
             }
             initialized = live.shared.wait(MAX_START_TIME, |state| state.initialized.then_some(())) => {
-                initialized.ok_or_else(|| too_late(live))?;
+                initialized.ok_or(RequestError::Late(request.command, MAX_START_TIME))?;
                 break;
             }
         }
     }
-    let configured = configure(live, &connection, &capabilities, plan.functions).await;
+    let configured = configure(live, connection, &capabilities, functions).await;
     if !answered {
         // Where both failed, what the start says is the cause.
-        answer.await.map_err(failed)?;
+        answer.await?;
     }
-    configured.map_err(failed)
+    configured
 }
 
 async fn configure(

@@ -52,5 +52,22 @@ fn main() {
         a_program_stops_at_its_breakpoints_and_is_looked_at
         a_crash_comes_back_in_one_call
         an_exit_code_is_the_answer_of_a_program_that_ends_at_once);
+    live!(trials, "lldb", c:
+        a_program_stops_at_its_breakpoints_and_is_looked_at
+        a_signal_stops_a_program_and_comes_back_in_one_call
+        an_exit_code_is_the_answer_of_a_program_that_ends_at_once
+        a_program_that_runs_is_paused_and_one_that_reads_does_not_wait
+        no_child_and_no_daemon_outlives_the_session);
+    live!(trials, "lldb", rust:
+        a_panic_stops_a_program_and_comes_back_in_one_call
+        values_are_read_right
+        large_collections_are_read_within_two_seconds
+        a_function_is_stepped_through);
+    live!(trials, "delve", go:
+        a_program_stops_at_its_breakpoints_and_is_looked_at
+        a_panic_stops_a_program_and_comes_back_in_one_call
+        an_exit_code_is_the_answer_of_a_program_that_ends_at_once
+        a_build_that_fails_says_why
+        no_child_outlives_the_session);
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }

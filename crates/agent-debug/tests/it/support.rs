@@ -4,10 +4,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
-    sync::{
-        OnceLock,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
     time::{Duration, Instant},
 };
 
@@ -77,6 +74,16 @@ impl Checkout {
         Self { folder, debugger, token }
     }
 
+    /// Drops the debugger, and with it its session.
+    pub(crate) fn let_go(self) -> Self {
+        let Self { folder, debugger, token } = self;
+        drop(debugger);
+        let launcher = Launcher::new(Guard::nobody());
+        let workspace = Workspace::open(folder.path()).unwrap();
+        let debugger = Debugger::new(workspace, launcher, Trust::Untrusted);
+        Self { folder, debugger, token }
+    }
+
     /// One call of the tool.
     pub(crate) async fn call(&self, args: Value) -> Result<ToolOutput, ToolError> {
         debug_tool(self.debugger.clone()).call(args, &Context::detached()).await
@@ -96,6 +103,13 @@ impl Checkout {
             Err(error) => error.code.into_owned(),
             Ok(output) => panic!("{args}: {}", output.joined_text()),
         }
+    }
+
+    /// Builds a program in the checkout.
+    pub(crate) fn build(&self, words: &[&str]) {
+        let built = Command::new(words[0]).args(&words[1..]).current_dir(self.folder.path()).output();
+        let built = built.unwrap_or_else(|error| panic!("{words:?}: {error}"));
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     }
 
     /// Everything of this checkout that runs.
@@ -160,22 +174,4 @@ pub(crate) fn search_path() -> Vec<PathBuf> {
     let mut folders = vec![root().join(".tools/debugpy/bin")];
     folders.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
     folders
-}
-
-/// A program that was built once for all tests.
-pub(crate) fn built(once: &'static OnceLock<(TempDir, PathBuf)>, words: &[&str]) -> &'static Path {
-    let (_, path) = once.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("sample");
-        let words = words.iter().map(|word| match *word {
-            "OUT" => path.to_string_lossy().into_owned(),
-            word => word.to_owned(),
-        });
-        let words: Vec<_> = words.collect();
-        let built = Command::new(&words[0]).args(&words[1..]).current_dir(root()).output();
-        let built = built.unwrap_or_else(|error| panic!("{words:?}: {error}"));
-        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-        (folder, path)
-    });
-    path
 }
