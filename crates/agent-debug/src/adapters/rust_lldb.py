@@ -185,7 +185,7 @@ def map_summary(valobj, _dict):
     """How many entries there are, though fewer are listed."""
     value = valobj.GetNonSyntheticValue()
     for _ in range(5):
-        items = member(value, "table", "items")
+        items = member(value, "table", "table", "items")
         if items.IsValid():
             items = items.GetValueAsUnsigned()
             shown = ", the first %d listed" % MAX_ENTRIES if items > MAX_ENTRIES else ""
@@ -236,6 +236,9 @@ def __lldb_init_module(debugger, _dict):
     text = '"^&(mut )?str$"'
     maps = '"^(std::collections::([a-z_]+::)+)Hash(Map|Set)<.+>$"'
     for command in (
+        # A byte is a number in Rust.
+        f'type format add --format "unsigned decimal" {category} "unsigned char"',
+        f'type format add --format decimal {category} "signed char"',
         f"type synthetic add -l {module}.NoChildren -x {string} {category}",
         f"type summary add -F {module}.string_summary -e -x -h {string} {category}",
         f"type synthetic add -l {module}.NoChildren -x {text} {category}",

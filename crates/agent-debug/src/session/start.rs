@@ -179,6 +179,10 @@ pub(super) fn too_late(live: &Live) -> String {
 }
 
 fn with_console(live: &Live, said: String) -> String {
-    let console = live.shared.state().console_tail(CONSOLE_BYTES);
-    if console.is_empty() { said } else { format!("{said}\n{console}") }
+    let state = live.shared.state();
+    // A build's words come as output, as if the program had written them.
+    let output = state.output.since(0, CONSOLE_BYTES).text;
+    let parts = [said, state.console_tail(CONSOLE_BYTES), output.trim().to_owned()];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n")
 }

@@ -144,6 +144,15 @@ impl Checkout {
     }
 }
 
+/// Waits until something of another process holds.
+pub(crate) fn until(mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + GONE_TIME;
+    while !holds() {
+        assert!(Instant::now() < deadline, "it does not come");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// Runs a test of several tasks.
 pub(crate) fn block_on<T>(test: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::{functions, locals, value};
-use crate::support::{Checkout, block_on, line, program, search_path};
+use crate::support::{Checkout, block_on, line, until, program, search_path};
 
 fn checkout() -> (Checkout, String) {
     let text = program("c/main.c");
@@ -103,8 +103,10 @@ pub(crate) fn no_child_and_no_daemon_outlives_the_session() {
             let sleeping = |found: &[String], time: &str| {
                 found.iter().filter(|words| words.contains(&format!("sleep {time}"))).count()
             };
-            let running = checkout.processes();
-            assert_eq!((sleeping(&running, "987"), sleeping(&running, "986")), (1, 1), "{running:?}");
+            until(|| {
+                let running = checkout.processes();
+                (sleeping(&running, "987"), sleeping(&running, "986")) == (1, 1)
+            });
             let started = std::time::Instant::now();
             match end {
                 "terminate" => drop(checkout.data(json!({"op": "terminate"})).await),
