@@ -113,6 +113,24 @@ impl Connection {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A message over the cap fails the request that it answers: the one that its beginning names, or the only one.
+    fn skipped(&self, odd: &Odd) {
+        let Odd::TooLarge { bytes, start } = odd else { return };
+        let only = {
+            let open = self.open();
+            let mut seqs = open.requests.keys().copied();
+            seqs.next().filter(|_| seqs.next().is_none())
+        };
+        let Some(request_seq) = answered_by(start).or(only) else { return };
+        self.answered(Response {
+            request_seq,
+            command: String::new(),
+            success: false,
+            body: Value::Null,
+            message: Some(format!("the answer has {bytes} bytes, which is over the cap; ask for less")),
+        });
+    }
+
     fn answered(&self, response: Response) {
         if let Some(waiting) = self.open().requests.remove(&response.request_seq) {
             // Whoever asked may have gone.
@@ -155,9 +173,7 @@ async fn read(
                 Incoming::Unknown => {}
             },
             JsonFrame::Odd(odd) => {
-                if let Some(response) = too_large(&odd) {
-                    connection.answered(response);
-                }
+                connection.skipped(&odd);
                 shared.console(format!("{odd}\n").as_bytes());
             }
             _ => {}
@@ -171,18 +187,10 @@ async fn read(
     shared.closed();
 }
 
-/// The failure of the request whose answer was over the cap, if its beginning names it.
-fn too_large(odd: &Odd) -> Option<Response> {
-    let Odd::TooLarge { bytes, start } = odd else { return None };
+/// The request that a message answers, by the beginning of its text.
+fn answered_by(start: &str) -> Option<i64> {
     let (_, rest) = start.split_once("\"request_seq\"")?;
-    let digits: String =
-        rest.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
-    let message = serde_json::json!({
-        "type": "response", "request_seq": digits.parse::<i64>().ok()?, "success": false,
-        "message": format!("the answer has {bytes} bytes, which is over the cap; ask for less"),
-    });
-    match Incoming::of(message) {
-        Incoming::Response(response) => Some(response),
-        _ => None,
-    }
+    let digits = rest.trim_start_matches([':', ' ']);
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    digits[..end].parse().ok()
 }

@@ -19,8 +19,11 @@ use crate::{
     protocol::{Event, Frame, Output, Stop},
 };
 
-/// What delve says where it sends no event for it.
-const EXIT_WORDS: &str = "has exited with status ";
+/// What delve and dart say where they send no event for it.
+const EXIT_WORDS: [&str; 2] = ["has exited with status ", "Exited ("];
+
+/// What dart says of a program that ended well.
+const WELL: &str = "Exited.";
 
 /// The state of a session, shared by the task that reads the adapter and those that operate it.
 #[derive(Debug)]
@@ -37,6 +40,8 @@ pub(crate) struct State {
     /// Why the session is about to end; while it is torn down the phase stays.
     pub(crate) ending: Option<End>,
     pub(crate) initialized: bool,
+    /// Its start is done.
+    pub(crate) began: bool,
     /// The debuggee ended, with this code where the adapter knows it.
     pub(crate) exited: Option<Option<i64>>,
     /// The debuggee's process.
@@ -121,6 +126,7 @@ impl Shared {
             phase: Phase::Starting,
             ending: None,
             initialized: false,
+            began: false,
             exited: None,
             debuggee: None,
             ids: Ids::from(first_id),
@@ -273,6 +279,7 @@ impl State {
 
     /// The session has begun, unless a stop was quicker than the answer.
     pub(crate) fn started(&mut self) {
+        self.began = true;
         if matches!(self.phase, Phase::Starting) {
             self.phase = Phase::Running { since: Instant::now() };
         }
@@ -321,8 +328,12 @@ impl State {
 }
 
 fn exit_code(text: &str) -> Option<i64> {
-    let (_, rest) = text.split_once(EXIT_WORDS)?;
-    rest.trim().parse().ok()
+    if text.trim() == WELL {
+        return Some(0);
+    }
+    let (_, rest) = EXIT_WORDS.iter().find_map(|words| text.split_once(words))?;
+    let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(rest.len());
+    rest[..digits].parse().ok()
 }
 
 /// How it ended, in words.

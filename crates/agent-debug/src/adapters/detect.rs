@@ -45,7 +45,10 @@ impl Checkout {
     /// One adapter. The marker lies beside the program, in a folder above it, in a root or right below one.
     pub(crate) async fn detect(&self, adapter: &'static Adapter, near: Option<&Path>) -> Detected {
         let place = self.place();
-        let program = self.finder.find(&wanted(adapter), &place).await;
+        let mut program = self.finder.find(&wanted(adapter), &place).await;
+        if program.is_err() && adapter.beside.is_some() {
+            program = self.finder.find(&wanted_beside(adapter), &place).await;
+        }
         let interpreter = match adapter.local {
             [] => None,
             _ => self.finder.find(&plain(adapter), &place).await.ok().map(|found| found.path),
@@ -114,10 +117,12 @@ fn wanted(adapter: &Adapter) -> Wanted {
     if adapter.numbered {
         wanted = wanted.or_numbered();
     }
-    for folder in beside(adapter) {
-        wanted = wanted.also_in(folder);
-    }
     wanted
+}
+
+/// The same where no search path leads: a name with a number on the search path comes before that.
+fn wanted_beside(adapter: &Adapter) -> Wanted {
+    beside(adapter).into_iter().fold(wanted(adapter), Wanted::also_in)
 }
 
 /// The interpreter itself, whatever is installed in it.

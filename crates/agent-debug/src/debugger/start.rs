@@ -266,7 +266,7 @@ impl Debugger {
             Phase::Starting => None,
             Phase::Ended(ended) => match &ended.how {
                 End::StartFailed(why) => Some(Err(why.clone())),
-                End::AdapterDied(how) if !state.initialized => Some(Err(how.clone())),
+                End::AdapterDied(how) if !state.began => Some(Err(how.clone())),
                 _ => Some(Ok(())),
             },
             _ => Some(Ok(())),

@@ -4,9 +4,12 @@
 
 mod live;
 mod replay;
+mod scripted;
 mod support;
 
 use libtest_mimic::{Arguments, Trial};
+
+use crate::scripted::{bounds, dangers, ends, handshake, model, operations, trust};
 
 /// Trials named as their functions.
 macro_rules! trials {
@@ -41,12 +44,75 @@ const LIVE: &str = "AGENT_TESTS_LIVE";
 
 fn main() {
     agent_process::guard::main_if_asked();
+    agent_testkit::dap::main_if_asked();
+    if std::env::var_os(bounds::FLOOD).is_some() {
+        return bounds::flood();
+    }
+    if std::env::var_os(ends::HOST).is_some() {
+        return ends::host();
+    }
     let mut trials = trials! {
         replay:
             no_message_of_a_real_adapter_is_lost
             a_stop_of_a_real_adapter_says_why_and_where
             an_error_of_a_real_adapter_is_in_its_own_words
             odd_messages_are_read_as_far_as_they_go;
+        handshake:
+            every_manner_stops_at_its_breakpoints_and_says_how_it_ended
+            dart_goes_on_from_its_entry_by_itself
+            a_stop_at_the_entry_that_stays_is_told
+            what_the_launch_says_comes_before_what_the_configuration_says
+            a_launch_that_fails_repeats_what_the_adapter_wrote_beside_it
+            nothing_is_sent_that_was_not_offered
+            exception_filters_are_those_that_are_offered
+            an_adapter_may_die_at_any_point_of_its_start
+            an_adapter_with_a_number_is_found_and_named;
+        dangers:
+            nothing_resumes_before_the_stack_was_answered
+            a_stop_that_nobody_was_told_of_is_told_first
+            a_stop_before_the_answer_counts
+            an_id_of_an_earlier_stop_is_refused_in_those_words
+            an_adapter_that_does_not_answer_is_said_to_and_ends
+            what_an_adapter_asks_of_us_is_refused_and_the_session_goes_on
+            odd_bytes_end_no_session
+            an_answer_over_the_cap_fails_its_request_alone
+            status_output_pause_and_terminate_are_taken_while_a_continue_waits
+            a_resume_that_is_refused_changes_nothing
+            a_stop_without_thread_or_stack_is_told_without;
+        operations:
+            the_spec_is_portable_small_of_tier_exec_and_exclusive
+            an_argument_that_an_operation_does_not_take_is_named
+            without_a_session_every_operation_says_so
+            a_second_session_is_refused_and_one_that_ended_gives_way
+            a_crash_comes_back_whole_in_one_call
+            each_operation_costs_the_requests_that_it_needs
+            conditions_go_to_the_adapter_that_takes_them
+            breakpoints_of_a_live_program_are_set_at_once
+            a_breakpoint_that_is_set_later_is_told_as_set
+            a_thread_that_is_not_there_is_refused_with_those_that_are
+            a_statement_is_evaluated_where_an_expression_is_not_enough
+            what_cannot_be_started_is_refused_before_an_adapter_is;
+        bounds:
+            a_stack_has_thirty_frames_and_counts_the_rest
+            children_are_fifty_and_each_value_is_four_hundred_characters
+            output_is_kept_to_its_bound_and_the_rest_is_counted
+            a_flood_costs_little_and_loses_no_stop;
+        ends:
+            terminate_leaves_no_process
+            a_dropped_debugger_leaves_no_process
+            a_program_that_ends_leaves_no_process
+            an_adapter_that_dies_leaves_no_process_and_the_next_launch_works
+            an_adapter_that_reads_no_more_is_ended_all_the_same
+            thirty_minutes_are_the_end_however_busy_it_is
+            a_wait_that_meets_the_limit_is_answered
+            a_killed_host_leaves_no_process;
+        trust:
+            an_untrusted_checkout_starts_no_debuggee
+            the_projects_own_interpreter_comes_first_where_it_is_trusted
+            an_interpreter_without_debugpy_still_runs_the_program
+            an_adapter_needs_its_marker_and_its_program;
+        model:
+            any_sequence_of_operations_does_as_the_table_says;
     };
     live!(trials, "debugpy", python:
         a_program_stops_at_its_breakpoints_and_is_looked_at

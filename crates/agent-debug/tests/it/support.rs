@@ -114,20 +114,12 @@ impl Checkout {
 
     /// Everything of this checkout that runs.
     pub(crate) fn processes(&self) -> Vec<String> {
-        let wanted = format!("{TOKEN}={}", self.token);
-        let mut found = Vec::new();
-        for entry in fs::read_dir("/proc").unwrap().flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if !name.bytes().all(|byte| byte.is_ascii_digit()) {
-                continue;
-            }
-            let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
-            if environment.split(|byte| *byte == 0).any(|entry| entry == wanted.as_bytes()) {
-                let words = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-                found.push(format!("{name} {}", String::from_utf8_lossy(&words).replace('\0', " ")));
-            }
-        }
-        found
+        processes_of(&self.token)
+    }
+
+    /// What marks everything of this checkout.
+    pub(crate) fn token(&self) -> &str {
+        &self.token
     }
 
     /// Holds that nothing of this checkout is left; the system may take a moment.
@@ -144,6 +136,37 @@ impl Checkout {
     }
 }
 
+/// Everything that runs with this token: its id and its command line.
+pub(crate) fn processes_of(token: &str) -> Vec<String> {
+    let wanted = format!("{TOKEN}={token}");
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !name.bytes().all(|byte| byte.is_ascii_digit()) {
+            continue;
+        }
+        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        if environment.split(|byte| *byte == 0).any(|entry| entry == wanted.as_bytes()) {
+            let words = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            found.push(format!("{name} {}", String::from_utf8_lossy(&words).replace('\0', " ")));
+        }
+    }
+    found
+}
+
+/// How many of these sleep for so long.
+pub(crate) fn sleeping(processes: &[String], time: &str) -> usize {
+    let wanted = format!(" sleep {time} ");
+    processes.iter().filter(|words| words.ends_with(&wanted)).count()
+}
+
+/// The memory of this process that is in use, in KiB.
+pub(crate) fn memory_kib() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
 /// Waits until something of another process holds.
 pub(crate) fn until(mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + GONE_TIME;
@@ -157,6 +180,15 @@ pub(crate) fn until(mut holds: impl FnMut() -> bool) {
 pub(crate) fn block_on<T>(test: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.unwrap().block_on(test)
+}
+
+/// Runs a test on one thread, in which the clock can be stopped after the first part: what real processes do takes real time.
+pub(crate) fn paused_after<T>(first: impl Future<Output = T>, then: impl AsyncFnOnce(T)) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let first = first.await;
+        then(first).await;
+    });
 }
 
 /// The repository.

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::{functions, locals, value};
-use crate::support::{Checkout, block_on, line, until, program, search_path};
+use crate::support::{Checkout, block_on, line, program, search_path, sleeping, until};
 
 fn checkout() -> (Checkout, String) {
     let text = program("c/main.c");
@@ -100,25 +100,19 @@ pub(crate) fn no_child_and_no_daemon_outlives_the_session() {
             checkout.data(json!({"op": "breakpoints", "file": "main.c", "lines": lines})).await;
             let stop = launch(&checkout, "orphan").await;
             assert_eq!(stop["state"], "stopped", "{stop}");
-            let sleeping = |found: &[String], time: &str| {
-                found.iter().filter(|words| words.contains(&format!("sleep {time}"))).count()
-            };
             until(|| {
                 let running = checkout.processes();
                 (sleeping(&running, "987"), sleeping(&running, "986")) == (1, 1)
             });
             let started = std::time::Instant::now();
-            match end {
-                "terminate" => drop(checkout.data(json!({"op": "terminate"})).await),
-                _ => drop(checkout.debugger.clone()),
-            }
-            assert!(started.elapsed().as_secs() < 4, "{:?}", started.elapsed());
-            if end == "drop" {
-                let checkout = checkout.let_go();
-                checkout.nothing_left();
+            let checkout = if end == "drop" {
+                checkout.let_go()
             } else {
-                checkout.nothing_left();
-            }
+                checkout.data(json!({"op": "terminate"})).await;
+                checkout
+            };
+            assert!(started.elapsed().as_secs() < 4, "{:?}", started.elapsed());
+            checkout.nothing_left();
         }
     });
 }
