@@ -279,11 +279,18 @@ mod tests {
     #[test]
     fn what_became_of_each_line_is_said() {
         let path = PathBuf::from("/w/a.py");
-        let place =
-            Place { path: path.clone(), given: path.clone(), shown: "a.py".to_owned(), length: 109 };
+        let place = Place {
+            path: path.clone(),
+            given: path.clone(),
+            shown: "a.py".to_owned(),
+            length: 109,
+        };
         let mut table = Table::default();
         table.replace(&place, &[609, 16, 18, 30, 16], Terms::default());
-        assert_eq!(table.wanted(&path).iter().map(|b| b.line).collect::<Vec<_>>(), [16, 18, 30, 609]);
+        assert_eq!(
+            table.wanted(&path).iter().map(|b| b.line).collect::<Vec<_>>(),
+            [16, 18, 30, 609]
+        );
         let told = |table: &Table| {
             let states = table.states();
             states.iter().map(super::BreakpointState::text).collect::<Vec<_>>()

@@ -127,7 +127,9 @@ impl Connection {
             command: String::new(),
             success: false,
             body: Value::Null,
-            message: Some(format!("the answer has {bytes} bytes, which is over the cap; ask for less")),
+            message: Some(format!(
+                "the answer has {bytes} bytes, which is over the cap; ask for less"
+            )),
         });
     }
 
@@ -154,11 +156,7 @@ impl Sent {
     }
 }
 
-async fn read(
-    pipe: impl AsyncRead + Unpin,
-    connection: Arc<Connection>,
-    shared: Arc<Shared>,
-) {
+async fn read(pipe: impl AsyncRead + Unpin, connection: Arc<Connection>, shared: Arc<Shared>) {
     let mut reader = FrameReader::with_decoder(pipe, Decoder::new(MAX_MESSAGE_BYTES));
     // A pipe that fails is as good as one that ended.
     while let Ok(Some(frame)) = reader.next_json().await {

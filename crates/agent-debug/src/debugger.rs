@@ -228,9 +228,8 @@ impl Debugger {
             }
             Phase::Stopped(halt) => {
                 let known = state.last_stop.clone().filter(|_| halt.told);
-                let words = known.unwrap_or_else(|| {
-                    format!("{}; continue shows where", halt.stop.reason)
-                });
+                let words =
+                    known.unwrap_or_else(|| format!("{}; continue shows where", halt.stop.reason));
                 ("stopped", Some(words))
             }
             Phase::Ended(ended) => {

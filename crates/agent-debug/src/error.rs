@@ -30,7 +30,9 @@ pub(crate) fn session_ended(how: &str) -> ToolError {
     ToolError::new(
         ErrorKind::Conflict,
         "session_ended",
-        format!("the debug session is over: {how}; output still shows what it wrote, launch starts anew"),
+        format!(
+            "the debug session is over: {how}; output still shows what it wrote, launch starts anew"
+        ),
     )
 }
 

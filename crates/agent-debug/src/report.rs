@@ -3,6 +3,10 @@
 mod run;
 mod values;
 
+pub(crate) use self::{
+    run::indented,
+    values::{fit, shown_variable},
+};
 pub use self::{
     run::{AdapterState, AdaptersReport, LocalsReport, RunReport, RunState, ThreadShown},
     values::{
@@ -10,4 +14,3 @@ pub use self::{
         ScopeShown, ScopesReport, StackReport, ThreadsReport, VariableShown, VariablesReport,
     },
 };
-pub(crate) use self::{run::indented, values::{fit, shown_variable}};

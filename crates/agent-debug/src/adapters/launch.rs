@@ -84,15 +84,16 @@ impl Launch {
     fn kind(&self) -> Result<Kind, ToolError> {
         let shown = &self.shown;
         let metadata = fs::metadata(&self.program).map_err(|_| {
-            bad_program(format!("`{shown}` does not exist; build it first, or name another program"))
+            bad_program(format!(
+                "`{shown}` does not exist; build it first, or name another program"
+            ))
         })?;
         if metadata.is_dir() {
             return Ok(Kind::Folder);
         }
         let executable = is_executable(&self.program);
-        let head = head(&self.program).map_err(|error| {
-            bad_program(format!("`{shown}` cannot be read: {error}"))
-        })?;
+        let head = head(&self.program)
+            .map_err(|error| bad_program(format!("`{shown}` cannot be read: {error}")))?;
         let binary = head.starts_with(b"\x7fELF")
             || head.starts_with(b"\xcf\xfa\xed\xfe")
             || head.starts_with(b"\xca\xfe\xba\xbe");
@@ -121,9 +122,9 @@ impl Launch {
             ("lldb", Kind::Other { executable: true }) => Err(bad_program(format!(
                 "`{shown}` is a script and no binary; name the binary that it runs"
             ))),
-            ("debugpy", Kind::Binary | Kind::GoBinary) => {
-                Err(bad_program(format!("`{shown}` is a binary and no Python file; use lldb for it")))
-            }
+            ("debugpy", Kind::Binary | Kind::GoBinary) => Err(bad_program(format!(
+                "`{shown}` is a binary and no Python file; use lldb for it"
+            ))),
             _ => Ok(kind),
         }
     }
@@ -144,12 +145,8 @@ pub(crate) async fn prepare(
     let program = launch.program.to_string_lossy();
     let folder = launch.folder.to_string_lossy();
     let neutral = PathBuf::from("/");
-    let plain = |arguments| Prepared {
-        arguments,
-        folder: neutral.clone(),
-        functions: &[],
-        scratch: None,
-    };
+    let plain =
+        |arguments| Prepared { arguments, folder: neutral.clone(), functions: &[], scratch: None };
     match detected.adapter.id {
         "debugpy" => {
             let mut arguments = json!({
@@ -170,9 +167,15 @@ pub(crate) async fn prepare(
             let mut commands = vec!["settings set target.input-path /dev/null".to_owned()];
             let rust = rust_project(launch, checkout);
             if rust {
-                let place = agent_process::Place::new([launch.folder.clone()]).trust(checkout.trust);
-                let found =
-                    rust::commands(&checkout.finder, &place, launcher, &launch.folder, scratch.path());
+                let place =
+                    agent_process::Place::new([launch.folder.clone()]).trust(checkout.trust);
+                let found = rust::commands(
+                    &checkout.finder,
+                    &place,
+                    launcher,
+                    &launch.folder,
+                    scratch.path(),
+                );
                 commands.extend(found.await);
             }
             let arguments = json!({

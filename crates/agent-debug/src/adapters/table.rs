@@ -1,5 +1,7 @@
 //! The rows. What differs between adapters stands here, and in `launch` what their launch takes.
 
+use std::time::Duration;
+
 /// How an adapter is talked to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wire {
@@ -40,6 +42,8 @@ pub(crate) struct Adapter {
     pub(crate) filters: &'static [&'static str],
     /// Categories of output that are its own words: its debuggee writes to a terminal, which is one stream.
     pub(crate) own_words: &'static [&'static str],
+    /// How long after a stop the debuggee is not resumed: the adapter may still be stopping threads, and hang.
+    pub(crate) settles: Duration,
     /// Whether a program that listens speaks the protocol itself, so that attaching starts nothing.
     pub(crate) listens: bool,
     /// What becomes of a program that was attached to when the session ends.
@@ -67,6 +71,7 @@ pub(crate) static ADAPTERS: [Adapter; 4] = [
         protocol_id: "debugpy",
         filters: &["uncaught"],
         own_words: &[],
+        settles: Duration::from_millis(100),
         listens: true,
         after_attach: "it runs on when the session ends",
     },
@@ -85,6 +90,7 @@ pub(crate) static ADAPTERS: [Adapter; 4] = [
         protocol_id: "lldb-dap",
         filters: &[],
         own_words: &["stderr"],
+        settles: Duration::ZERO,
         listens: false,
         after_attach: "lldb-server and gdbserver end their program when the session ends",
     },
@@ -103,6 +109,7 @@ pub(crate) static ADAPTERS: [Adapter; 4] = [
         protocol_id: "go",
         filters: &["unrecovered-panic", "runtime-fatal-throw"],
         own_words: &[],
+        settles: Duration::ZERO,
         listens: true,
         after_attach: "dlv ends it when the session ends, unless it was started with --accept-multiclient",
     },
@@ -121,6 +128,7 @@ pub(crate) static ADAPTERS: [Adapter; 4] = [
         protocol_id: "dart",
         filters: &["Unhandled"],
         own_words: &[],
+        settles: Duration::ZERO,
         listens: false,
         after_attach: "it runs on when the session ends",
     },

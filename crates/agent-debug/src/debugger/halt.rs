@@ -108,7 +108,9 @@ impl Debugger {
         if let (Some(stepped), Some(stopped)) = (stepped, halt.stop.thread)
             && stepped != stopped
         {
-            report.notes.push(format!("it stopped in another thread than {stepped}, which was stepped"));
+            report
+                .notes
+                .push(format!("it stopped in another thread than {stepped}, which was stepped"));
         }
         report.output = new_output(live);
         let headline = report.headline();
@@ -202,7 +204,9 @@ impl Debugger {
 
     fn end_report(&self, live: &Live, ended: &Ended) -> Result<RunReport, ToolError> {
         if let End::AdapterDied(how) = &ended.how {
-            return Err(adapter_died(how).with_data(serde_json::json!({ "output": new_output(live) })));
+            return Err(
+                adapter_died(how).with_data(serde_json::json!({ "output": new_output(live) }))
+            );
         }
         let mut report = RunReport::new(RunState::Ended);
         let word = match ended.how {

@@ -165,7 +165,9 @@ impl Debugger {
         let wait = args.timeout.unwrap_or(Duration::from_secs(1));
         let mut report = self.halted(&live, wait, None).await?;
         if report.state != RunState::Ended {
-            report.notes.push(format!("the program was not started here: {}", live.adapter.after_attach));
+            report
+                .notes
+                .push(format!("the program was not started here: {}", live.adapter.after_attach));
         }
         Ok(self.with_breakpoints(report))
     }

@@ -144,7 +144,10 @@ impl Thread {
     #[must_use]
     pub fn all(body: &Value) -> Vec<Self> {
         let thread = |value: &Value| {
-            Some(Self { id: integer(&value["id"])?, name: text(&value["name"]).unwrap_or_default() })
+            Some(Self {
+                id: integer(&value["id"])?,
+                name: text(&value["name"]).unwrap_or_default(),
+            })
         };
         array(&body["threads"]).filter_map(thread).collect()
     }

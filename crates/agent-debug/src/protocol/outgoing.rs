@@ -119,10 +119,9 @@ pub(crate) fn pause(thread: i64) -> Request {
 
 pub(crate) fn step(kind: StepKind, thread: i64) -> Request {
     let request = match kind {
-        StepKind::Over => request(
-            "next",
-            NextArguments { thread_id: 0, single_thread: None, granularity: None },
-        ),
+        StepKind::Over => {
+            request("next", NextArguments { thread_id: 0, single_thread: None, granularity: None })
+        }
         StepKind::In => request(
             "stepIn",
             StepInArguments {

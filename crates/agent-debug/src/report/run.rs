@@ -129,7 +129,8 @@ impl RunReport {
         }
         self.stack(&mut text);
         if let Some(locals) = &self.locals {
-            let _ = write!(text, "\nlocals of frame {}:\n{}", locals.frame, locals.variables.text());
+            let _ =
+                write!(text, "\nlocals of frame {}:\n{}", locals.frame, locals.variables.text());
         }
         let unset: Vec<_> = self.breakpoints.iter().filter(|b| b.status != Status::Set).collect();
         if !unset.is_empty() {

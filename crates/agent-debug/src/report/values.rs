@@ -191,7 +191,11 @@ impl EvaluateReport {
 }
 
 /// A variable with its value cut to so many characters.
-pub(crate) fn shown_variable(variable: &Variable, reference: Option<i64>, chars: usize) -> VariableShown {
+pub(crate) fn shown_variable(
+    variable: &Variable,
+    reference: Option<i64>,
+    chars: usize,
+) -> VariableShown {
     VariableShown {
         name: clip(&variable.name, MAX_NAME_CHARS).text,
         value: clip(&variable.value, chars).text,

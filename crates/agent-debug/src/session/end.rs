@@ -118,7 +118,9 @@ pub(super) async fn tear_down(live: &Live, how: End) -> End {
 
 /// What the debuggee started may hold its terminal, which an adapter waits for in vain.
 fn kill_below_debuggee(live: &Live) {
-    let Some(debuggee) = lock(&live.debuggee).as_ref().map(|(tree, _)| tree.clone()) else { return };
+    let Some(debuggee) = lock(&live.debuggee).as_ref().map(|(tree, _)| tree.clone()) else {
+        return;
+    };
     for id in debuggee.members().into_iter().filter(|id| *id != debuggee.id()) {
         if let Some(tree) = Tree::of(id) {
             tree.kill();

@@ -40,11 +40,7 @@ pub(crate) enum Target {
 }
 
 /// Brings the debuggee to where it runs with its breakpoints set.
-pub(super) async fn start(
-    live: &Arc<Live>,
-    plan: Plan,
-    launcher: &Launcher,
-) -> Result<(), String> {
+pub(super) async fn start(live: &Arc<Live>, plan: Plan, launcher: &Launcher) -> Result<(), String> {
     *lock(&live.scratch) = plan.scratch;
     let connection = connect(live, &plan.wire, launcher).await?;
     let connection = live.connection.get_or_init(|| connection).clone();
@@ -63,7 +59,6 @@ async fn shake_hands(
     target: Target,
     functions: &[&str],
 ) -> Result<(), RequestError> {
-
     let initialize = outgoing::initialize(live.adapter.protocol_id);
     let body = connection.ask(&initialize, MAX_START_TIME).await?;
     let capabilities = live.capabilities.get_or_init(|| Capabilities::of(&body)).clone();

@@ -39,13 +39,13 @@ pub(super) async fn connect(
     let (path, folder) = match wire {
         Wire::Port(port) => {
             let stream = TcpStream::connect(("127.0.0.1", *port)).await;
-            let stream = stream.map_err(|error| format!("nothing answers on port {port}: {error}"))?;
+            let stream =
+                stream.map_err(|error| format!("nothing answers on port {port}: {error}"))?;
             return over_socket(live, stream).map_err(|error| error.to_string());
         }
         Wire::Program { path, folder } => (path, folder),
     };
-    let program =
-        Program::new(path, folder).args(live.adapter.args).priority(Priority::ADAPTER);
+    let program = Program::new(path, folder).args(live.adapter.args).priority(Priority::ADAPTER);
     match live.adapter.wire {
         adapters::Wire::Pipes => {
             let process = spawn(live, launcher, &program).await?;

@@ -1,9 +1,12 @@
 //! The real adapters on real programs.
 
+pub(crate) mod attach;
 pub(crate) mod c;
 pub(crate) mod go;
 pub(crate) mod python;
 pub(crate) mod rust;
+
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
@@ -54,4 +57,15 @@ async fn children(checkout: &Checkout, variables: &Value, name: &str) -> Value {
 fn functions(frames: &Value) -> Vec<String> {
     let all = frames.as_array().unwrap().iter();
     all.map(|frame| frame["function"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The server of the lldb whose adapter is found here.
+fn lldb_server() -> PathBuf {
+    let folders = crate::support::search_path().into_iter();
+    let numbered = folders.flat_map(|folder| {
+        let names = (15..40).rev().map(|number| format!("lldb-server-{number}"));
+        let names = std::iter::once("lldb-server".to_owned()).chain(names);
+        names.map(|name| folder.join(name)).collect::<Vec<_>>()
+    });
+    numbered.into_iter().find(|path| path.is_file()).expect("an lldb-server")
 }

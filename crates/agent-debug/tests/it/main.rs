@@ -117,13 +117,21 @@ fn main() {
     live!(trials, "debugpy", python:
         a_program_stops_at_its_breakpoints_and_is_looked_at
         a_crash_comes_back_in_one_call
-        an_exit_code_is_the_answer_of_a_program_that_ends_at_once);
+        an_exit_code_is_the_answer_of_a_program_that_ends_at_once
+        threads_that_stop_together_do_not_hang_the_adapter
+        no_child_and_no_daemon_outlives_the_session
+        odd_output_and_a_child_and_an_empty_input_are_no_trouble
+        conditions_hit_counts_and_log_points_are_the_adapters
+        a_file_behind_a_link_is_the_same_file
+        large_values_are_shown_in_part);
     live!(trials, "lldb", c:
         a_program_stops_at_its_breakpoints_and_is_looked_at
         a_signal_stops_a_program_and_comes_back_in_one_call
         an_exit_code_is_the_answer_of_a_program_that_ends_at_once
         a_program_that_runs_is_paused_and_one_that_reads_does_not_wait
-        no_child_and_no_daemon_outlives_the_session);
+        no_child_and_no_daemon_outlives_the_session
+        a_flood_of_output_ends_as_any_program_does
+        threads_are_stopped_and_looked_at);
     live!(trials, "lldb", rust:
         a_panic_stops_a_program_and_comes_back_in_one_call
         values_are_read_right
@@ -135,5 +143,8 @@ fn main() {
         an_exit_code_is_the_answer_of_a_program_that_ends_at_once
         a_build_that_fails_says_why
         no_child_outlives_the_session);
+    live!(trials, "debugpy", attach: a_python_program_is_joined_and_runs_on_afterwards);
+    live!(trials, "delve", attach: a_go_program_is_joined_and_runs_on_where_its_server_lets_it);
+    live!(trials, "lldb", attach: a_c_program_is_joined_and_its_fate_is_said);
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }

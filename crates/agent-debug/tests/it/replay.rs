@@ -142,7 +142,8 @@ pub(crate) fn a_stop_of_a_real_adapter_says_why_and_where() {
             seen.insert((name, stop.reason, stop.breakpoints.contains(&-1)));
         }
     }
-    let seen: Vec<_> = seen.iter().map(|(name, reason, panic)| (*name, &**reason, *panic)).collect();
+    let seen: Vec<_> =
+        seen.iter().map(|(name, reason, panic)| (*name, &**reason, *panic)).collect();
     let expected = [
         ("debugpy-1.8", "breakpoint", false),
         ("debugpy-1.8", "exception", false),

@@ -68,8 +68,8 @@ impl Checkout {
         let token = format!("{}.{number}", std::process::id());
         let launcher = Launcher::new(Guard::new()).sandbox(Marked(token.clone()));
         let workspace = Workspace::open(folder.path()).unwrap();
-        let finder = Finder::new(launcher.clone())
-            .search_path(std::env::join_paths(search_path).unwrap());
+        let finder =
+            Finder::new(launcher.clone()).search_path(std::env::join_paths(search_path).unwrap());
         let debugger = Debugger::with_finder(workspace, launcher, finder, trust);
         Self { folder, debugger, token }
     }
@@ -107,7 +107,8 @@ impl Checkout {
 
     /// Builds a program in the checkout.
     pub(crate) fn build(&self, words: &[&str]) {
-        let built = Command::new(words[0]).args(&words[1..]).current_dir(self.folder.path()).output();
+        let built =
+            Command::new(words[0]).args(&words[1..]).current_dir(self.folder.path()).output();
         let built = built.unwrap_or_else(|error| panic!("{words:?}: {error}"));
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     }
@@ -160,6 +161,17 @@ pub(crate) fn sleeping(processes: &[String], time: &str) -> usize {
     processes.iter().filter(|words| words.ends_with(&wanted)).count()
 }
 
+/// Whether somebody listens on a port of this machine, without a connection.
+pub(crate) fn listening(port: u16) -> bool {
+    let port = format!(":{port:04X} ");
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"]
+        .map(|path| fs::read_to_string(path).unwrap_or_default());
+    tables
+        .iter()
+        .flat_map(|table| table.lines())
+        .any(|line| line.contains(&port) && line.contains(" 0A "))
+}
+
 /// The memory of this process that is in use, in KiB.
 pub(crate) fn memory_kib() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
@@ -178,7 +190,8 @@ pub(crate) fn until(mut holds: impl FnMut() -> bool) {
 
 /// Runs a test of several tasks.
 pub(crate) fn block_on<T>(test: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.unwrap().block_on(test)
 }
 
@@ -204,9 +217,7 @@ pub(crate) fn program(path: &str) -> String {
 /// The line of a program that is marked with this word.
 pub(crate) fn line(text: &str, mark: &str) -> u32 {
     let mark = format!("BP:{mark}");
-    let index = text.lines().position(|line| {
-        line.split_whitespace().any(|word| word == mark)
-    });
+    let index = text.lines().position(|line| line.split_whitespace().any(|word| word == mark));
     u32::try_from(index.unwrap_or_else(|| panic!("no {mark}")) + 1).unwrap()
 }
 

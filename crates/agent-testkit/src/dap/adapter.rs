@@ -61,12 +61,8 @@ pub(super) fn run(script: Script, args: &[String]) -> ! {
         }
         None => (Box::new(io::stdin().lock()), Box::new(io::stdout())),
     };
-    let adapter = Arc::new(Adapter {
-        script,
-        output: Mutex::new(output),
-        recorder,
-        state: Mutex::default(),
-    });
+    let adapter =
+        Arc::new(Adapter { script, output: Mutex::new(output), recorder, state: Mutex::default() });
     while let Ok(Some(message)) = wire::read(&mut input) {
         if message["type"] == "request" {
             adapter.recorder.write(&message);
@@ -88,9 +84,11 @@ impl Adapter {
             *seen += 1;
             *seen
         };
-        let rule = self.script.rules.iter().find(|rule| {
-            rule.on == command && rule.nth.is_none_or(|wanted| wanted == nth)
-        });
+        let rule = self
+            .script
+            .rules
+            .iter()
+            .find(|rule| rule.on == command && rule.nth.is_none_or(|wanted| wanted == nth));
         let Some(rule) = rule else { return self.default(&message, &command) };
         let (adapter, steps) = (self.clone(), rule.steps.clone());
         let waits = steps.iter().any(|step| matches!(step, Step::Wait(_)));
@@ -145,7 +143,8 @@ impl Adapter {
             "setBreakpoints" => self.set_breakpoints(message, arguments),
             "setFunctionBreakpoints" => {
                 let wanted = arguments["breakpoints"].as_array().map_or(0, Vec::len);
-                let set: Vec<_> = (0..wanted).map(|n| json!({"id": 900 + n, "verified": true})).collect();
+                let set: Vec<_> =
+                    (0..wanted).map(|n| json!({"id": 900 + n, "verified": true})).collect();
                 self.reply(message, json!({"breakpoints": set}));
             }
             "setExceptionBreakpoints" => self.reply(message, Value::Null),
@@ -162,12 +161,14 @@ impl Adapter {
             }
             "variables" => {
                 let line = self.state().line.to_string();
-                let line = json!({"name": "line", "value": line, "type": "int", "variablesReference": 0});
+                let line =
+                    json!({"name": "line", "value": line, "type": "int", "variablesReference": 0});
                 self.reply(message, json!({"variables": [line]}));
             }
             "evaluate" => {
                 let line = self.state().line;
-                let result = format!("{} at {line}", arguments["expression"].as_str().unwrap_or_default());
+                let result =
+                    format!("{} at {line}", arguments["expression"].as_str().unwrap_or_default());
                 self.reply(message, json!({"result": result, "variablesReference": 0}));
             }
             "continue" => self.resume(message, None),
@@ -354,7 +355,9 @@ impl Adapter {
         let line = self.state().line;
         self.event("output", json!({"category": "stdout", "output": format!("line {line}\n")}));
         match stop {
-            Some("exception") => self.stopped("exception", json!({"text": "Oops", "description": "it broke"})),
+            Some("exception") => {
+                self.stopped("exception", json!({"text": "Oops", "description": "it broke"}))
+            }
             Some(reason) => self.stopped(reason, json!({"hitBreakpointIds": [line]})),
             None if toy.spins => {}
             None => self.end(),
@@ -388,8 +391,12 @@ impl Adapter {
             }
             Manner::Dart => {
                 let code = self.script.toy.exit_code;
-                let words = if code == 0 { "Exited.".to_owned() } else { format!("Exited ({code}).") };
-                self.event("output", json!({"category": "console", "output": format!("\n{words}\n")}));
+                let words =
+                    if code == 0 { "Exited.".to_owned() } else { format!("Exited ({code}).") };
+                self.event(
+                    "output",
+                    json!({"category": "console", "output": format!("\n{words}\n")}),
+                );
             }
             Manner::Delve => {}
         }

@@ -82,9 +82,8 @@ impl Log {
 pub fn main_if_asked() {
     let Some(path) = env::var_os(SCRIPT_VARIABLE) else { return };
     let read = fs::read_to_string(&path).map_err(|error| error.to_string());
-    let script = read.and_then(|text| {
-        serde_json::from_str::<Script>(&text).map_err(|error| error.to_string())
-    });
+    let script = read
+        .and_then(|text| serde_json::from_str::<Script>(&text).map_err(|error| error.to_string()));
     let script = match script {
         Ok(script) => script,
         Err(error) => {

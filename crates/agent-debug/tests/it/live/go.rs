@@ -23,7 +23,10 @@ pub(crate) fn a_program_stops_at_its_breakpoints_and_is_looked_at() {
         checkout.data(json!({"op": "breakpoints", "file": "main.go", "lines": lines})).await;
         let stop = launch(&checkout, "basic").await;
         assert_eq!((&stop["state"], &stop["reason"]), (&json!("stopped"), &json!("breakpoint")));
-        assert_eq!((&stop["frame"]["file"], &stop["frame"]["line"]), (&json!("main.go"), &json!(at)));
+        assert_eq!(
+            (&stop["frame"]["file"], &stop["frame"]["line"]),
+            (&json!("main.go"), &json!(at))
+        );
         assert_eq!(stop["breakpoints"][0]["status"], "unset", "{stop}");
         let variables = locals(&checkout).await;
         assert_eq!(value(&variables, "acc"), "0");
@@ -46,7 +49,11 @@ pub(crate) fn a_panic_stops_a_program_and_comes_back_in_one_call() {
     block_on(async {
         let (checkout, text) = checkout();
         let stop = launch(&checkout, "crash").await;
-        assert_eq!((&stop["state"], &stop["reason"]), (&json!("stopped"), &json!("panic")), "{stop}");
+        assert_eq!(
+            (&stop["state"], &stop["reason"]),
+            (&json!("stopped"), &json!("panic")),
+            "{stop}"
+        );
         assert!(stop["description"].as_str().unwrap().contains("nil pointer"), "{stop}");
         let users: Vec<_> =
             stop["frames"].as_array().unwrap().iter().filter(|f| f["user"] == true).collect();
@@ -72,7 +79,10 @@ pub(crate) fn an_exit_code_is_the_answer_of_a_program_that_ends_at_once() {
 
 pub(crate) fn a_build_that_fails_says_why() {
     block_on(async {
-        let files = [("main.go", "package main\n\nfunc main() { nosuch() }\n"), ("go.mod", "module x\n\ngo 1.19\n")];
+        let files = [
+            ("main.go", "package main\n\nfunc main() { nosuch() }\n"),
+            ("go.mod", "module x\n\ngo 1.19\n"),
+        ];
         let checkout = Checkout::new(files, &search_path());
         let error = checkout.call(json!({"op": "launch", "program": "."})).await.unwrap_err();
         assert_eq!(error.code, "launch_failed");

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::{functions, locals, value};
-use crate::support::{Checkout, block_on, line, program, search_path};
+use crate::support::{Checkout, block_on, line, program, search_path, sleeping, until};
 
 fn checkout() -> (Checkout, String) {
     let text = program("python/main.py");
@@ -89,5 +89,112 @@ pub(crate) fn an_exit_code_is_the_answer_of_a_program_that_ends_at_once() {
         assert_eq!((&end["state"], &end["exit_code"]), (&json!("ended"), &json!(3)), "{end}");
         assert_eq!(checkout.code(json!({"op": "stack"})).await, "session_ended");
         checkout.nothing_left();
+    });
+}
+
+/// debugpy hangs for good where it is resumed while it still stops threads; each stop is read first.
+pub(crate) fn threads_that_stop_together_do_not_hang_the_adapter() {
+    block_on(async {
+        let (checkout, text) = checkout();
+        for _ in 0..4 {
+            let lines = [line(&text, "worker")];
+            checkout.data(json!({"op": "breakpoints", "file": "main.py", "lines": lines})).await;
+            let args = json!({"op": "launch", "program": "main.py", "args": ["threads"]});
+            let mut report = checkout.data(args).await;
+            let mut stops = 0;
+            while report["state"] == "stopped" {
+                stops += 1;
+                report = checkout.data(json!({"op": "continue"})).await;
+            }
+            assert_eq!((&report["state"], &report["exit_code"]), (&json!("ended"), &json!(0)));
+            assert!((1..=3).contains(&stops), "{stops}");
+        }
+        checkout.nothing_left();
+    });
+}
+
+// spec: DBG-13
+pub(crate) fn no_child_and_no_daemon_outlives_the_session() {
+    block_on(async {
+        let (checkout, text) = checkout();
+        let lines = [line(&text, "orphan")];
+        checkout.data(json!({"op": "breakpoints", "file": "main.py", "lines": lines})).await;
+        let args = json!({"op": "launch", "program": "main.py", "args": ["orphan"]});
+        assert_eq!(checkout.data(args).await["state"], "stopped");
+        until(|| {
+            let running = checkout.processes();
+            (sleeping(&running, "987"), sleeping(&running, "986")) == (1, 1)
+        });
+        checkout.data(json!({"op": "terminate"})).await;
+        checkout.nothing_left();
+    });
+}
+
+pub(crate) fn odd_output_and_a_child_and_an_empty_input_are_no_trouble() {
+    block_on(async {
+        let (checkout, _) = checkout();
+        let run = async |mode: &str| {
+            checkout.data(json!({"op": "launch", "program": "main.py", "args": [mode]})).await
+        };
+        assert_eq!(run("unicode").await["state"], "ended");
+        let output = checkout.data(json!({"op": "output"})).await["output"].clone();
+        let output = output.as_str().unwrap();
+        assert!(output.contains("åäö 日本語 🎉🎉 red tab\t end\n"), "{output}");
+        assert!(output.contains("stderr-åäö") && output.contains("done"), "{output}");
+        assert_eq!(run("stdin").await["output"], "prompt> got ''\nend\n");
+        assert_eq!(run("child").await["state"], "ended");
+        checkout.nothing_left();
+    });
+}
+
+// spec: DBG-04
+pub(crate) fn conditions_hit_counts_and_log_points_are_the_adapters() {
+    block_on(async {
+        let (checkout, text) = checkout();
+        let at = line(&text, "loop");
+        let set = |name: &str, value: &str| json!({"op": "breakpoints", "file": "main.py", "lines": [at], name: value});
+        for (name, value, expected) in [("condition", "i == 3", "3"), ("hit_condition", "2", "1")] {
+            checkout.data(set(name, value)).await;
+            let stop = checkout.data(json!({"op": "launch", "program": "main.py"})).await;
+            assert_eq!(stop["state"], "stopped");
+            let found = checkout.data(json!({"op": "evaluate", "expression": "i"})).await;
+            assert_eq!(found["result"], expected, "{name}");
+            checkout.data(json!({"op": "terminate"})).await;
+        }
+        checkout.data(set("log_message", "i is {i}")).await;
+        let end = checkout.data(json!({"op": "launch", "program": "main.py"})).await;
+        assert_eq!(end["state"], "ended");
+        assert!(end["output"].as_str().unwrap().contains("i is 4"), "{end}");
+    });
+}
+
+/// A link in the path is the same file.
+pub(crate) fn a_file_behind_a_link_is_the_same_file() {
+    block_on(async {
+        let (checkout, text) = checkout();
+        std::os::unix::fs::symlink("main.py", checkout.folder.path().join("link.py")).unwrap();
+        let lines = [line(&text, "loop")];
+        checkout.data(json!({"op": "breakpoints", "file": "link.py", "lines": lines})).await;
+        let stop = checkout.data(json!({"op": "launch", "program": "main.py"})).await;
+        assert_eq!(
+            (&stop["state"], &stop["frame"]["file"]),
+            (&json!("stopped"), &json!("main.py"))
+        );
+    });
+}
+
+pub(crate) fn large_values_are_shown_in_part() {
+    block_on(async {
+        let (checkout, text) = checkout();
+        let lines = [line(&text, "big")];
+        checkout.data(json!({"op": "breakpoints", "file": "main.py", "lines": lines})).await;
+        let args = json!({"op": "launch", "program": "main.py", "args": ["big"]});
+        checkout.data(args).await;
+        let variables = locals(&checkout).await;
+        assert!(value(&variables, "s").chars().count() < 450);
+        let list = super::children(&checkout, &variables, "lst").await;
+        assert_eq!(list["variables"].as_array().unwrap().len(), 50);
+        assert!(list["more"].as_u64().unwrap() > 0, "{list}");
+        checkout.data(json!({"op": "terminate"})).await;
     });
 }

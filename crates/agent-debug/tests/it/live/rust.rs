@@ -29,7 +29,11 @@ pub(crate) fn a_panic_stops_a_program_and_comes_back_in_one_call() {
     block_on(async {
         let (checkout, text) = checkout();
         let stop = launch(&checkout, "crash").await;
-        assert_eq!((&stop["state"], &stop["reason"]), (&json!("stopped"), &json!("panic")), "{stop}");
+        assert_eq!(
+            (&stop["state"], &stop["reason"]),
+            (&json!("stopped"), &json!("panic")),
+            "{stop}"
+        );
         let users: Vec<_> =
             stop["frames"].as_array().unwrap().iter().filter(|f| f["user"] == true).collect();
         assert_eq!(users[0]["function"], "sample::crash");
@@ -97,7 +101,10 @@ pub(crate) fn large_collections_are_read_within_two_seconds() {
         assert_eq!(value(&variables, "lst"), "size=100000");
         assert_eq!(value(&variables, "m"), "size=100000, the first 1000 listed");
         let list = children(&checkout, &variables, "lst").await;
-        assert_eq!((list["variables"].as_array().unwrap().len(), &list["more"]), (50, &json!(99950)));
+        assert_eq!(
+            (list["variables"].as_array().unwrap().len(), &list["more"]),
+            (50, &json!(99950))
+        );
         let map = children(&checkout, &variables, "m").await;
         assert_eq!(map["variables"].as_array().unwrap().len(), 50);
         assert!(started.elapsed().as_secs_f64() < 2.0, "{:?}", started.elapsed());

@@ -13,9 +13,7 @@ const GROWTH_KIB: u64 = 10 << 10;
 pub(crate) const FLOOD: &str = "AGENT_DEBUG_FLOOD";
 
 fn deep(count: usize) -> Value {
-    let frame = |id: usize| {
-        json!({"id": id, "name": format!("f{id}::h0123456789abcdef{}", "x".repeat(1000)), "line": 1})
-    };
+    let frame = |id: usize| json!({"id": id, "name": format!("f{id}::h0123456789abcdef{}", "x".repeat(1000)), "line": 1});
     let frames: Vec<_> = (0..count).map(frame).collect();
     json!({"stackFrames": frames, "totalFrames": count})
 }
@@ -63,7 +61,8 @@ pub(crate) fn children_are_fifty_and_each_value_is_four_hundred_characters() {
         let shown = outer["variables"][0]["value"].as_str().unwrap();
         assert_eq!(shown.split('…').next().unwrap().chars().count(), 400);
         let reference = outer["variables"][0]["reference"].clone();
-        let inner = fake.checkout.call(json!({"op": "variables", "reference": reference})).await.unwrap();
+        let inner =
+            fake.checkout.call(json!({"op": "variables", "reference": reference})).await.unwrap();
         assert_eq!(inner.data["variables"].as_array().unwrap().len(), 50);
         assert_eq!(inner.data["more"], 99_950);
         assert!(inner.joined_text().len() <= agent_debug::MAX_RESULT_BYTES);
@@ -77,7 +76,8 @@ pub(crate) fn children_are_fifty_and_each_value_is_four_hundred_characters() {
 pub(crate) fn output_is_kept_to_its_bound_and_the_rest_is_counted() {
     block_on(async {
         let flood = Step::Flood { events: 1_000, bytes: 1_000 };
-        let script = Script::new("lldb-dap", lldb()).rule(Rule::on("stackTrace").nth(1).then([flood, Step::Default]));
+        let script = Script::new("lldb-dap", lldb())
+            .rule(Rule::on("stackTrace").nth(1).then([flood, Step::Default]));
         let fake = Fake::new(script);
         fake.breakpoints(&[3]).await;
         let stop = fake.launch().await;
@@ -87,7 +87,11 @@ pub(crate) fn output_is_kept_to_its_bound_and_the_rest_is_counted() {
         assert_eq!(output.data["total"], total);
         assert_eq!(output.data["dropped"], total - agent_debug::MAX_OUTPUT_BYTES);
         assert_eq!(output.data["output"].as_str().unwrap().len(), agent_debug::MAX_OUTPUT_SHOWN);
-        let head = format!("… {} bytes earlier, {} of them dropped …", total - (16 << 10), total - (256 << 10));
+        let head = format!(
+            "… {} bytes earlier, {} of them dropped …",
+            total - (16 << 10),
+            total - (256 << 10)
+        );
         assert!(output.joined_text().starts_with(&head), "{}", &output.joined_text()[..80]);
     });
 }

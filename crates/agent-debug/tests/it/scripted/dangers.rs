@@ -16,7 +16,8 @@ pub(crate) fn nothing_resumes_before_the_stack_was_answered() {
         fake.breakpoints(&[3]).await;
         // The caller of the launch goes away before the stack was read.
         let debugger = fake.checkout.debugger.clone();
-        let launch = tokio::spawn(async move { debugger.launch(&LaunchArgs::new("main.py")).await });
+        let launch =
+            tokio::spawn(async move { debugger.launch(&LaunchArgs::new("main.py")).await });
         while fake.log.last("stackTrace").is_none() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -84,7 +85,9 @@ pub(crate) fn an_id_of_an_earlier_stop_is_refused_in_those_words() {
         assert_ne!(next["frame"]["id"], frame);
         let stale = fake.checkout.call(variables).await.unwrap_err();
         assert_eq!(stale.code, "stale_reference");
-        let words = format!("reference {reference} is from an earlier stop (the program moved on just now)");
+        let words = format!(
+            "reference {reference} is from an earlier stop (the program moved on just now)"
+        );
         assert!(stale.message.starts_with(&words), "{}", stale.message);
         let scopes = json!({"op": "scopes", "frame_id": frame});
         assert_eq!(fake.checkout.code(scopes).await, "stale_reference");
@@ -121,7 +124,11 @@ pub(crate) fn an_adapter_that_does_not_answer_is_said_to_and_ends() {
             let error = fake.checkout.call(variables).await.unwrap_err();
             tokio::time::resume();
             assert_eq!(error.code, "unresponsive");
-            assert!(error.message.contains("variables is unanswered after 15 s"), "{}", error.message);
+            assert!(
+                error.message.contains("variables is unanswered after 15 s"),
+                "{}",
+                error.message
+            );
             assert_eq!(fake.code("stack").await, "unresponsive");
             assert_eq!(fake.code("continue").await, "unresponsive");
             let status = fake.op("status").await;
@@ -143,8 +150,10 @@ pub(crate) fn what_an_adapter_asks_of_us_is_refused_and_the_session_goes_on() {
         fake.breakpoints(&[3]).await;
         assert_eq!(at(&fake.launch().await), place("stopped", "breakpoint", 3));
         fake.op("step_over").await;
-        let answers: Vec<_> = fake.log.requests().into_iter().filter(|(c, _)| c == "(response)").collect();
-        let refused: Vec<_> = answers.iter().map(|(_, answer)| answer["success"] == false).collect();
+        let answers: Vec<_> =
+            fake.log.requests().into_iter().filter(|(c, _)| c == "(response)").collect();
+        let refused: Vec<_> =
+            answers.iter().map(|(_, answer)| answer["success"] == false).collect();
         assert_eq!(refused, [true, true]);
     });
 }
@@ -154,7 +163,10 @@ pub(crate) fn odd_bytes_end_no_session() {
     block_on(async {
         let odd = [
             Step::Write("warning: this adapter talks too much\n".to_owned()),
-            Step::Body(r#"{"seq":1,"type":"event","event":"output","body":{"output":"a\udcffb\n"}}"#.to_owned()),
+            Step::Body(
+                r#"{"seq":1,"type":"event","event":"output","body":{"output":"a\udcffb\n"}}"#
+                    .to_owned(),
+            ),
             Step::Body("{not json".to_owned()),
             Step::Body("[]".to_owned()),
             Step::event("nobodyKnowsThis", json!({"a": [1]})),
@@ -238,7 +250,10 @@ pub(crate) fn a_resume_that_is_refused_changes_nothing() {
         fake.breakpoints(&[3]).await;
         fake.launch().await;
         let error = fake.checkout.call(json!({"op": "continue"})).await.unwrap_err();
-        assert_eq!((&*error.code, &*error.message), ("adapter_refused", "the adapter refused: not now"));
+        assert_eq!(
+            (&*error.code, &*error.message),
+            ("adapter_refused", "the adapter refused: not now")
+        );
         assert_eq!(fake.op("status").await["state"], "stopped");
         assert_eq!(fake.op("continue").await["state"], "ended");
     });
@@ -248,7 +263,10 @@ pub(crate) fn a_resume_that_is_refused_changes_nothing() {
 pub(crate) fn a_stop_without_thread_or_stack_is_told_without() {
     block_on(async {
         let script = Script::new("lldb-dap", lldb().spinning())
-            .on("pause", [Step::Reply(json!({})), Step::event("stopped", json!({"reason": "pause"}))])
+            .on(
+                "pause",
+                [Step::Reply(json!({})), Step::event("stopped", json!({"reason": "pause"}))],
+            )
             .on("stackTrace", [Step::Reply(json!({"stackFrames": []}))]);
         let fake = Fake::new(script);
         let mut args = fake.launch_args();

@@ -1,5 +1,5 @@
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Write},
     process::{Command, Stdio},
     time::Duration,
 };
@@ -82,7 +82,10 @@ pub(crate) fn an_adapter_that_dies_leaves_no_process_and_the_next_launch_works()
                 assert_eq!(error.code, "adapter_died", "{request}");
                 let status = fake.op("status").await;
                 let detail = status["detail"].as_str().unwrap();
-                assert!(detail.contains("exited with code 134") && detail.contains("oh no"), "{detail}");
+                assert!(
+                    detail.contains("exited with code 134") && detail.contains("oh no"),
+                    "{detail}"
+                );
                 assert_eq!(fake.code("stack").await, "session_ended");
             }
             fake.checkout.nothing_left();
@@ -160,7 +163,10 @@ pub(crate) fn a_wait_that_meets_the_limit_is_answered() {
             let wait = json!({"op": "continue", "timeout_ms": 300_000});
             let ended = fake.checkout.data(wait).await;
             tokio::time::resume();
-            assert_eq!((&ended["state"], &ended["reason"]), (&json!("ended"), &json!("time_limit")));
+            assert_eq!(
+                (&ended["state"], &ended["reason"]),
+                (&json!("ended"), &json!("time_limit"))
+            );
             fake.checkout.nothing_left();
         },
     );
@@ -189,7 +195,7 @@ pub(crate) fn host() {
         fake.breakpoints(&[3]).await;
         fake.launch().await;
         all_run(&fake).await;
-        println!("{}", fake.checkout.token());
+        writeln!(std::io::stdout(), "{}", fake.checkout.token()).unwrap();
         std::future::pending::<()>().await;
     });
 }

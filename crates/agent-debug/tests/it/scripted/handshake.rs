@@ -17,7 +17,9 @@ pub(crate) fn every_manner_stops_at_its_breakpoints_and_says_how_it_ended() {
         block_on(async {
             let fake = Fake::new(Script::new(name, Toy::new(manner).exit_code(3)));
             let set = fake.breakpoints(&[5, 8, 99]).await;
-            assert!(set["breakpoints"].as_array().unwrap().iter().all(|b| b["status"] == "pending"));
+            assert!(
+                set["breakpoints"].as_array().unwrap().iter().all(|b| b["status"] == "pending")
+            );
             let stop = fake.launch().await;
             assert_eq!(at(&stop), place("stopped", "breakpoint", 6), "{name}: {stop}");
             assert_eq!(stop["frame"]["text"], "line 6 of it");
@@ -66,13 +68,17 @@ pub(crate) fn a_stop_at_the_entry_that_stays_is_told() {
 /// can1357/oh-my-pi#1187
 pub(crate) fn what_the_launch_says_comes_before_what_the_configuration_says() {
     block_on(async {
-        let long = json!({"error": {"format": "no such {thing}", "variables": {"thing": "binary"}}});
+        let long =
+            json!({"error": {"format": "no such {thing}", "variables": {"thing": "binary"}}});
         let script = Script::new("python3", Toy::default())
-            .on("launch", [
-                Step::event("initialized", json!(null)),
-                Step::Wait(50),
-                Step::Fail { message: None, body: long },
-            ])
+            .on(
+                "launch",
+                [
+                    Step::event("initialized", json!(null)),
+                    Step::Wait(50),
+                    Step::Fail { message: None, body: long },
+                ],
+            )
             .on("configurationDone", [Step::fail("Expected process to be stopped")]);
         let fake = Fake::new(script);
         let error = fake.checkout.call(fake.launch_args()).await.unwrap_err();
@@ -83,7 +89,8 @@ pub(crate) fn what_the_launch_says_comes_before_what_the_configuration_says() {
 
 pub(crate) fn a_launch_that_fails_repeats_what_the_adapter_wrote_beside_it() {
     block_on(async {
-        let output = json!({"category": "console", "output": "Build Error: main.go:3: undefined\n"});
+        let output =
+            json!({"category": "console", "output": "Build Error: main.go:3: undefined\n"});
         let script = Script::new("dlv", Toy::new(Manner::Delve))
             .on("launch", [Step::fail("Failed to launch"), Step::event("output", output)]);
         let fake = Fake::new(script);
@@ -99,10 +106,10 @@ pub(crate) fn a_launch_that_fails_repeats_what_the_adapter_wrote_beside_it() {
 pub(crate) fn nothing_is_sent_that_was_not_offered() {
     block_on(async {
         let script = Script::new("lldb-dap", lldb()).on("initialize", [Step::Reply(json!({}))]);
-        let script = script.on("launch", [
-            Step::Default,
-            Step::event("stopped", json!({"reason": "breakpoint", "threadId": 7})),
-        ]);
+        let script = script.on(
+            "launch",
+            [Step::Default, Step::event("stopped", json!({"reason": "breakpoint", "threadId": 7}))],
+        );
         let fake = Fake::new(script);
         fake.breakpoints(&[3]).await;
         assert_eq!(fake.launch().await["state"], "stopped");
@@ -124,8 +131,7 @@ pub(crate) fn exception_filters_are_those_that_are_offered() {
             {"filter": "userUnhandled", "label": "x", "default": true},
         ]);
         let can = json!({"supportsConfigurationDoneRequest": true, "exceptionBreakpointFilters": filters});
-        let script =
-            Script::new("python3", Toy::default()).on("initialize", [Step::Reply(can)]);
+        let script = Script::new("python3", Toy::default()).on("initialize", [Step::Reply(can)]);
         let fake = Fake::new(script);
         fake.launch().await;
         let sent = fake.log.last("setExceptionBreakpoints").unwrap();
@@ -143,7 +149,11 @@ pub(crate) fn an_adapter_may_die_at_any_point_of_its_start() {
             fake.breakpoints(&[3]).await;
             let error = fake.checkout.call(fake.launch_args()).await.unwrap_err();
             assert_eq!(error.code, "launch_failed", "{request}");
-            assert!(error.message.contains("panicked at the disco"), "{request}: {}", error.message);
+            assert!(
+                error.message.contains("panicked at the disco"),
+                "{request}: {}",
+                error.message
+            );
             fake.checkout.nothing_left();
             assert_eq!(fake.op("status").await["state"], "ended", "{request}");
         });
@@ -158,9 +168,13 @@ pub(crate) fn an_adapter_with_a_number_is_found_and_named() {
         let all = fake.op("adapters").await;
         let lldb = all["adapters"].as_array().unwrap().iter().find(|a| a["id"] == "lldb").unwrap();
         assert_eq!(lldb["usable"], true);
-        assert!(lldb["command"].as_str().unwrap().contains("lldb-dap-19 (lldb-dap-19 1.2.3)"), "{lldb}");
+        assert!(
+            lldb["command"].as_str().unwrap().contains("lldb-dap-19 (lldb-dap-19 1.2.3)"),
+            "{lldb}"
+        );
         assert_eq!(lldb["marker"], "CMakeLists.txt");
-        let delve = all["adapters"].as_array().unwrap().iter().find(|a| a["id"] == "delve").unwrap();
+        let delve =
+            all["adapters"].as_array().unwrap().iter().find(|a| a["id"] == "delve").unwrap();
         assert_eq!((&delve["usable"], &delve["marker"]), (&json!(false), &json!("go.mod")));
         assert!(delve["why"].as_str().unwrap().contains("dlv was not found"), "{delve}");
     });

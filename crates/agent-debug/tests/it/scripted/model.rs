@@ -27,7 +27,9 @@ enum Op {
     Stack,
     Evaluate,
     /// The variables of a reference: of the newest, or of the oldest that was ever given.
-    Variables { old: bool },
+    Variables {
+        old: bool,
+    },
     Output,
     Status,
     Terminate,
@@ -81,7 +83,8 @@ pub(crate) fn any_sequence_of_operations_does_as_the_table_says() {
         Just(Manner::Delve),
         Just(Manner::Dart)
     ];
-    let world = (manner, any::<[bool; 3]>(), prop::option::of(2..12_u32), prop::option::of(1..4_u64));
+    let world =
+        (manner, any::<[bool; 3]>(), prop::option::of(2..12_u32), prop::option::of(1..4_u64));
     let world = world.prop_map(|(manner, [spins, first, slow], crash, dies_at)| World {
         toy: Toy {
             lines: 12,
@@ -94,7 +97,8 @@ pub(crate) fn any_sequence_of_operations_does_as_the_table_says() {
         dies_at,
     });
     let case = (world, prop::collection::vec(op, 1..25));
-    let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::with_cases(CASES) });
+    let mut runner =
+        TestRunner::new(Config { failure_persistence: None, ..Config::with_cases(CASES) });
     let ran = runner.run(&case, |(world, ops)| {
         block_on(play(world, ops));
         Ok(())
@@ -147,7 +151,9 @@ impl Model {
     fn args(&self, op: &Op, fake: &Fake) -> Value {
         let run = |op: &str| json!({"op": op, "timeout_ms": self.wait()});
         match op {
-            Op::Breakpoints(lines) => json!({"op": "breakpoints", "file": "toy.txt", "lines": lines}),
+            Op::Breakpoints(lines) => {
+                json!({"op": "breakpoints", "file": "toy.txt", "lines": lines})
+            }
             Op::Launch => {
                 let mut args = fake.launch_args();
                 args["timeout_ms"] = self.wait().into();
@@ -210,7 +216,6 @@ impl Model {
     }
 
     /// What comes of an operation: the code of an error, or a value at a place.
-    #[expect(clippy::type_complexity, reason = "it is read in one place")]
     fn expected(&mut self, op: &Op) -> Result<Option<(&'static str, Value)>, &'static str> {
         let live = match self.state {
             State::Idle => Err("no_session"),
@@ -233,7 +238,11 @@ impl Model {
                 Ok(None)
             }
             Op::Output => {
-                if self.state == State::Idle { Err("no_session") } else { Ok(None) }
+                if self.state == State::Idle {
+                    Err("no_session")
+                } else {
+                    Ok(None)
+                }
             }
             Op::Launch => {
                 if live.is_ok() {
@@ -273,7 +282,9 @@ impl Model {
                 Ok(Some(("/state", self.word())))
             }
             Op::Stack => self.stopped().map(|line| Some(("/frames/0/line", json!(line)))),
-            Op::Evaluate => self.stopped().map(|line| Some(("/result", json!(format!("e at {line}"))))),
+            Op::Evaluate => {
+                self.stopped().map(|line| Some(("/result", json!(format!("e at {line}")))))
+            }
             Op::Variables { old } => {
                 let line = self.stopped()?;
                 let index = if *old { 0 } else { self.references.len().wrapping_sub(1) };
@@ -303,7 +314,7 @@ impl Model {
 
     fn run(&mut self, from: u32, step: Option<()>) {
         let mut last = from;
-        for line in (from + 1..=self.world.toy.lines).filter(|line| line % 5 != 0) {
+        for line in (from + 1..=self.world.toy.lines).filter(|line| !line.is_multiple_of(5)) {
             last = line;
             let stops = self.world.toy.crash == Some(line) || self.sent.contains(&line);
             if stops || step.is_some() {
@@ -311,7 +322,8 @@ impl Model {
                 return;
             }
         }
-        self.state = if self.world.toy.spins { State::Running { line: last } } else { State::Ended };
+        self.state =
+            if self.world.toy.spins { State::Running { line: last } } else { State::Ended };
     }
 
     fn word(&self) -> Value {
@@ -324,6 +336,6 @@ impl Model {
 }
 
 fn bound(line: u32) -> Option<u32> {
-    let line = if line % 5 == 0 { line + 1 } else { line };
+    let line = if line.is_multiple_of(5) { line + 1 } else { line };
     (line <= 12).then_some(line)
 }

@@ -29,16 +29,28 @@ pub(crate) fn an_argument_that_an_operation_does_not_take_is_named() {
     block_on(async {
         let fake = Fake::lldb(lldb());
         let cases = [
-            (json!({"op": "stack", "file": "x"}), "debug: stack does not take `file`; it takes thread_id"),
-            (json!({"op": "status", "port": 1}), "debug: status does not take `port`; it takes no arguments"),
+            (
+                json!({"op": "stack", "file": "x"}),
+                "debug: stack does not take `file`; it takes thread_id",
+            ),
+            (
+                json!({"op": "status", "port": 1}),
+                "debug: status does not take `port`; it takes no arguments",
+            ),
             (json!({"op": "launch"}), "debug: launch needs the argument `program`"),
             (json!({"op": "variables"}), "debug: variables needs the argument `reference`"),
-            (json!({"op": "breakpoints", "file": "toy.txt"}), "debug: breakpoints needs the argument `lines`"),
+            (
+                json!({"op": "breakpoints", "file": "toy.txt"}),
+                "debug: breakpoints needs the argument `lines`",
+            ),
             (
                 json!({"op": "continue", "timeout_ms": 300_001}),
                 "debug: `timeout_ms` came as 300001 but takes 1 to 300000",
             ),
-            (json!({"op": "breakpoints", "file": "toy.txt", "lines": [0]}), "debug: lines count from 1"),
+            (
+                json!({"op": "breakpoints", "file": "toy.txt", "lines": [0]}),
+                "debug: lines count from 1",
+            ),
         ];
         for (args, message) in cases {
             let error = fake.checkout.call(args).await.unwrap_err();
@@ -56,7 +68,9 @@ pub(crate) fn an_argument_that_an_operation_does_not_take_is_named() {
 pub(crate) fn without_a_session_every_operation_says_so() {
     block_on(async {
         let fake = Fake::lldb(lldb());
-        for op in ["continue", "pause", "step_over", "step_in", "step_out", "threads", "stack", "output"] {
+        for op in
+            ["continue", "pause", "step_over", "step_in", "step_out", "threads", "stack", "output"]
+        {
             assert_eq!(fake.code(op).await, "no_session", "{op}");
         }
         assert_eq!(fake.op("status").await["state"], "none");
@@ -100,7 +114,11 @@ pub(crate) fn a_crash_comes_back_whole_in_one_call() {
         assert_eq!(output.data["locals"]["variables"][0]["value"], "7");
         let expected = "stopped: exception at no source:7 in work, thread 7\n  Oops: it broke";
         assert!(output.joined_text().starts_with("stopped: exception at "), "{expected}");
-        assert!(output.joined_text().contains("\n  Oops: it broke\nframes:"), "{}", output.joined_text());
+        assert!(
+            output.joined_text().contains("\n  Oops: it broke\nframes:"),
+            "{}",
+            output.joined_text()
+        );
         assert!(output.joined_text().contains("locals of frame 1:\n  line: int = 7"));
         assert!(output.joined_text().ends_with("output:\n  line 7"), "{}", output.joined_text());
     });
@@ -152,7 +170,8 @@ pub(crate) fn conditions_go_to_the_adapter_that_takes_them() {
         assert_eq!(sent["breakpoints"], expected);
         let path = sent["source"]["path"].as_str().unwrap();
         assert!(path.starts_with('/') && path.ends_with("/toy.txt"), "{path}");
-        let hit = json!({"op": "breakpoints", "file": "toy.txt", "lines": [8], "hit_condition": "2"});
+        let hit =
+            json!({"op": "breakpoints", "file": "toy.txt", "lines": [8], "hit_condition": "2"});
         let error = fake.checkout.call(hit).await.unwrap_err();
         assert_eq!(error.message, "debug: dart does not take `hit_condition`; leave it out");
     });
@@ -166,7 +185,8 @@ pub(crate) fn breakpoints_of_a_live_program_are_set_at_once() {
         fake.breakpoints(&[3]).await;
         fake.launch().await;
         let set = fake.breakpoints(&[9, 7, 9]).await;
-        let lines: Vec<_> = set["breakpoints"].as_array().unwrap().iter().map(|b| &b["line"]).collect();
+        let lines: Vec<_> =
+            set["breakpoints"].as_array().unwrap().iter().map(|b| &b["line"]).collect();
         assert_eq!(lines, [&json!(7), &json!(9)]);
         assert!(set["breakpoints"].as_array().unwrap().iter().all(|b| b["status"] == "set"));
         assert_eq!(at(&fake.op("continue").await), place("stopped", "breakpoint", 7));
@@ -180,14 +200,18 @@ pub(crate) fn breakpoints_of_a_live_program_are_set_at_once() {
 pub(crate) fn a_breakpoint_that_is_set_later_is_told_as_set() {
     block_on(async {
         let pending = json!({"breakpoints": [{"id": 5, "verified": false, "reason": "pending", "message": "no code yet"}]});
-        let later = json!({"reason": "changed", "breakpoint": {"id": 5, "verified": true, "line": 4}});
+        let later =
+            json!({"reason": "changed", "breakpoint": {"id": 5, "verified": true, "line": 4}});
         let script = Script::new("lldb-dap", lldb())
             .rule(Rule::on("setBreakpoints").then([Step::Reply(pending)]))
             .rule(Rule::on("continue").then([Step::event("breakpoint", later), Step::Default]))
-            .on("configurationDone", [
-                Step::Reply(json!({})),
-                Step::event("stopped", json!({"reason": "entry", "threadId": 7})),
-            ]);
+            .on(
+                "configurationDone",
+                [
+                    Step::Reply(json!({})),
+                    Step::event("stopped", json!({"reason": "entry", "threadId": 7})),
+                ],
+            );
         let fake = Fake::new(script);
         fake.breakpoints(&[3]).await;
         let stop = fake.launch().await;
@@ -195,7 +219,10 @@ pub(crate) fn a_breakpoint_that_is_set_later_is_told_as_set() {
         assert_eq!(stop["breakpoints"][0]["message"], "no code yet");
         fake.op("continue").await;
         let status = fake.op("status").await;
-        assert_eq!((&status["breakpoints"][0]["status"], &status["breakpoints"][0]["line"]), (&json!("moved"), &json!(4)));
+        assert_eq!(
+            (&status["breakpoints"][0]["status"], &status["breakpoints"][0]["line"]),
+            (&json!("moved"), &json!(4))
+        );
     });
 }
 
@@ -205,7 +232,10 @@ pub(crate) fn a_thread_that_is_not_there_is_refused_with_those_that_are() {
         fake.breakpoints(&[3]).await;
         fake.launch().await;
         let error = fake.checkout.call(json!({"op": "stack", "thread_id": 99})).await.unwrap_err();
-        assert_eq!((&*error.code, &*error.message), ("unknown_thread", "there is no thread 99; there are 7"));
+        assert_eq!(
+            (&*error.code, &*error.message),
+            ("unknown_thread", "there is no thread 99; there are 7")
+        );
         let stack = fake.checkout.data(json!({"op": "stack", "thread_id": 7})).await;
         assert_eq!(stack["frames"][0]["function"], "work");
         let threads = fake.op("threads").await;
@@ -227,7 +257,10 @@ pub(crate) fn a_statement_is_evaluated_where_an_expression_is_not_enough() {
         assert_eq!(done["result"], "import os at 3");
         let sent: Vec<_> =
             fake.log.requests().into_iter().filter(|(command, _)| command == "evaluate").collect();
-        assert_eq!((&sent[0].1["context"], &sent[1].1["context"]), (&json!("watch"), &json!("repl")));
+        assert_eq!(
+            (&sent[0].1["context"], &sent[1].1["context"]),
+            (&json!("watch"), &json!("repl"))
+        );
         assert_eq!(sent[1].1["frameId"], 1000);
         let failed = json!({"op": "evaluate", "expression": "y"});
         assert_eq!(fake.checkout.code(failed).await, "evaluate_failed");
@@ -252,10 +285,10 @@ pub(crate) fn what_cannot_be_started_is_refused_before_an_adapter_is() {
         }
         let launch = json!({"op": "launch", "program": "prog", "adapter": "gdb"});
         let error = fake.checkout.call(launch).await.unwrap_err();
-        assert_eq!((&*error.code, &*error.message), (
-            "no_adapter",
-            "there is no adapter `gdb`; there are debugpy, lldb, delve, dart",
-        ));
+        assert_eq!(
+            (&*error.code, &*error.message),
+            ("no_adapter", "there is no adapter `gdb`; there are debugpy, lldb, delve, dart",)
+        );
         assert_eq!(fake.log.commands(), [""; 0]);
     });
 }

@@ -88,17 +88,23 @@ pub(crate) fn an_adapter_needs_its_marker_and_its_program() {
         let launch = json!({"op": "launch", "program": "prog"});
         let error = checkout.call(launch).await.unwrap_err();
         assert_eq!(error.code, "no_adapter");
-        assert!(error.message.contains("no marker of its projects here (Cargo.toml, CMakeLists.txt)"));
+        assert!(
+            error.message.contains("no marker of its projects here (Cargo.toml, CMakeLists.txt)")
+        );
         std::fs::write(checkout.folder.path().join("main.go"), "").unwrap();
         let launch = json!({"op": "launch", "program": "main.go"});
         let error = checkout.call(launch).await.unwrap_err();
         assert!(error.message.contains("dlv was not found"), "{}", error.message);
         let all = checkout.call(json!({"op": "adapters"})).await.unwrap();
-        let usable = all.data["adapters"].as_array().unwrap().iter().filter(|a| a["usable"] == true).count();
+        let usable =
+            all.data["adapters"].as_array().unwrap().iter().filter(|a| a["usable"] == true).count();
         assert_eq!((usable, all.data["adapters"].as_array().unwrap().len()), (0, 4));
         assert_eq!(log.commands(), [""; 0]);
         std::fs::create_dir(checkout.folder.path().join("core")).unwrap();
         std::fs::write(checkout.folder.path().join("core/Cargo.toml"), "").unwrap();
-        assert_eq!(checkout.data(json!({"op": "launch", "program": "prog"})).await["state"], "ended");
+        assert_eq!(
+            checkout.data(json!({"op": "launch", "program": "prog"})).await["state"],
+            "ended"
+        );
     });
 }
