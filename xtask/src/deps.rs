@@ -21,6 +21,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "agent-lsp",
         &["agent-tool-core", "agent-workspace", "agent-edits", "agent-process", "agent-grammars"],
     ),
+    ("agent-debug", &["agent-tool-core", "agent-workspace", "agent-process"]),
     (
         "agent-builtins",
         &[
@@ -62,6 +63,7 @@ const ABSENT: &[(&str, &[&str])] = &[
     ("agent-tool-core", &["tokio", "tree-sitter"]),
     ("agent-tiers", &["tree-sitter", "lsp-types", "async-lsp", "hyper", "ignore"]),
     ("agent-lsp", &["tree-sitter", "hyper"]),
+    ("agent-debug", &["tree-sitter", "lsp-types", "hyper"]),
     ("agent-builtins", &["agent-files", "agent-astgrep", "agent-edits", "tree-sitter", "ignore"]),
 ];
 

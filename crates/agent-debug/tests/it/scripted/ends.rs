@@ -1,5 +1,5 @@
 use std::{
-    io::{BufRead, BufReader, Write},
+    io::{BufRead, BufReader},
     process::{Command, Stdio},
     time::Duration,
 };
@@ -189,13 +189,14 @@ pub(crate) fn a_killed_host_leaves_no_process() {
 }
 
 /// The program that is killed.
+#[expect(clippy::print_stdout, reason = "whoever kills it reads what to look for")]
 pub(crate) fn host() {
     block_on(async {
         let fake = Fake::lldb(family());
         fake.breakpoints(&[3]).await;
         fake.launch().await;
         all_run(&fake).await;
-        writeln!(std::io::stdout(), "{}", fake.checkout.token()).unwrap();
+        println!("{}", fake.checkout.token());
         std::future::pending::<()>().await;
     });
 }
