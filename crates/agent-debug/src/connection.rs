@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::oneshot,
-    time::timeout,
+    time::{Instant, timeout_at},
 };
 
 use crate::{
@@ -35,7 +35,11 @@ pub(crate) struct Connection {
     writer: FrameWriter,
     open: Mutex<Open>,
     last_seq: AtomicI64,
+    heard: Arc<Mutex<Instant>>,
 }
+
+/// An adapter that has not answered but talks is waited for so many times as long as a silent one.
+const PATIENCE: u32 = 6;
 
 /// The requests without an answer.
 #[derive(Debug, Default)]
@@ -49,6 +53,8 @@ struct Open {
 pub(crate) struct Sent {
     command: &'static str,
     answer: oneshot::Receiver<Response>,
+    /// When the adapter said anything last.
+    heard: Arc<Mutex<Instant>>,
 }
 
 impl Connection {
@@ -62,6 +68,7 @@ impl Connection {
             writer: FrameWriter::start(writer),
             open: Mutex::default(),
             last_seq: AtomicI64::new(0),
+            heard: Arc::new(Mutex::new(Instant::now())),
         });
         let reading = tokio::spawn(read(reader, connection.clone(), shared));
         (connection, reading)
@@ -82,7 +89,7 @@ impl Connection {
             self.open().requests.remove(&seq);
             return Err(RequestError::Gone);
         }
-        Ok(Sent { command: request.command, answer })
+        Ok(Sent { command: request.command, answer, heard: self.heard.clone() })
     }
 
     /// Sends a request and waits for its answer.
@@ -145,13 +152,24 @@ impl Connection {
 pub(crate) type Answer = Result<Value, RequestError>;
 
 impl Sent {
-    /// Waits for the answer's body.
-    pub(crate) async fn answer(self, limit: Duration) -> Answer {
-        match timeout(limit, self.answer).await {
-            Ok(Ok(response)) if response.success => Ok(response.body),
-            Ok(Ok(response)) => Err(RequestError::Refused(response.error())),
-            Ok(Err(_)) => Err(RequestError::Gone),
-            Err(_) => Err(RequestError::Late(self.command, limit)),
+    /// Waits for the answer's body. The time counts from what the adapter said last: one that is busy with a flood of output
+    /// answers in its turn.
+    pub(crate) async fn answer(mut self, limit: Duration) -> Answer {
+        let last = Instant::now() + limit * PATIENCE;
+        let mut until = Instant::now() + limit;
+        loop {
+            match timeout_at(until, &mut self.answer).await {
+                Ok(Ok(response)) if response.success => return Ok(response.body),
+                Ok(Ok(response)) => return Err(RequestError::Refused(response.error())),
+                Ok(Err(_)) => return Err(RequestError::Gone),
+                Err(_) => {}
+            }
+            let heard = *self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+            let later = (heard + limit).min(last);
+            if later <= until {
+                return Err(RequestError::Late(self.command, limit));
+            }
+            until = later;
         }
     }
 }
@@ -160,6 +178,7 @@ async fn read(pipe: impl AsyncRead + Unpin, connection: Arc<Connection>, shared:
     let mut reader = FrameReader::with_decoder(pipe, Decoder::new(MAX_MESSAGE_BYTES));
     // A pipe that fails is as good as one that ended.
     while let Ok(Some(frame)) = reader.next_json().await {
+        *connection.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         match frame {
             JsonFrame::Message(message) => match Incoming::of(message) {
                 Incoming::Response(response) => connection.answered(response),

@@ -20,6 +20,9 @@ const HEAD_BYTES: usize = 8 << 10;
 /// The name and the type of the note by which a Go program names its build.
 const GO_NOTE: &[u8] = b"\x04\0\0\0Go\0\0";
 
+/// A server that is slow to answer is no server that is gone.
+const PATIENT: &str = "settings set plugin.process.gdb-remote.packet-timeout 30";
+
 /// A program that is to be started.
 #[derive(Clone, Debug)]
 pub(crate) struct Launch {
@@ -164,7 +167,8 @@ pub(crate) async fn prepare(
         "lldb" => {
             let scratch = scratch()?;
             // The debuggee would read from a terminal that nobody types at.
-            let mut commands = vec!["settings set target.input-path /dev/null".to_owned()];
+            let mut commands =
+                vec![PATIENT.to_owned(), "settings set target.input-path /dev/null".to_owned()];
             let rust = rust_project(launch, checkout);
             if rust {
                 let place =
@@ -218,7 +222,10 @@ pub(crate) fn attach_arguments(adapter: &Adapter, port: u16) -> Value {
     match adapter.id {
         "debugpy" => json!({"request": "attach", "justMyCode": true, "subProcess": false}),
         "delve" => json!({"request": "attach", "mode": "remote"}),
-        "lldb" => json!({"attachCommands": [format!("gdb-remote 127.0.0.1:{port}")]}),
+        "lldb" => json!({
+            "initCommands": [PATIENT],
+            "attachCommands": [format!("gdb-remote 127.0.0.1:{port}")],
+        }),
         _ => json!({"vmServiceUri": format!("http://127.0.0.1:{port}/")}),
     }
 }

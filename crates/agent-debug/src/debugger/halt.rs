@@ -297,7 +297,9 @@ fn reason(live: &Live, halt: &Halt, frames: &[Frame]) -> Reason {
         return word("panic", true);
     }
     match stop.reason.as_str() {
+        // A debugger that was about to step by itself stops by that.
         "exception" if halt.paused && said.contains("SIGSTOP") => word("pause", false),
+        "step" if halt.paused => word("pause", false),
         "exception" if said.contains("signal SIG") => word("signal", true),
         "exception" if live.adapter.id == "delve" && stop.breakpoints.contains(&-1) => {
             word("panic", true)
@@ -324,6 +326,7 @@ fn dull(text: &str, reason: &str) -> bool {
     text.is_empty()
         || text == reason.to_lowercase()
         || text == "signal"
+        || text == "trace"
         || text.starts_with("breakpoint ") && text.len() < "breakpoint 100.100".len()
         || text == "paused on breakpoint"
         || text.starts_with("step ")

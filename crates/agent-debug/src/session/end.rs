@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use agent_process::{Launcher, Priority, ShutdownSteps, Tree};
-use tokio::time::{sleep, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{How, Live, MAX_SESSION_TIME, lock};
 use crate::{
@@ -23,8 +23,11 @@ const STDIN_TIME: Duration = Duration::from_millis(500);
 /// How long the system may take to take killed processes away.
 const KILL_TIME: Duration = Duration::from_secs(2);
 
-/// How long late output is waited for.
-const DRAIN_TIME: Duration = Duration::from_millis(50);
+/// Output comes late: the adapter is let go once none has come for so long.
+const QUIET_TIME: Duration = Duration::from_millis(100);
+
+/// It is waited for no longer than this.
+const DRAIN_TIME: Duration = Duration::from_secs(2);
 
 /// How many lines of the adapter's error output are repeated where it died.
 const STDERR_LINES: usize = 6;
@@ -92,7 +95,7 @@ pub(super) async fn tear_down(live: &Live, how: End) -> End {
                 kill_below_debuggee(live);
             }
             if matches!(how, End::Exited) {
-                sleep(DRAIN_TIME).await;
+                drain(&live.shared).await;
             }
             // An answer is not needed: what lives on is killed.
             let _ = connection.ask(&outgoing::disconnect(leave), DISCONNECT_TIME).await;
@@ -114,6 +117,18 @@ pub(super) async fn tear_down(live: &Live, how: End) -> End {
     lock(&live.process).take();
     lock(&live.scratch).take();
     how
+}
+
+/// Waits for the last of the output.
+async fn drain(shared: &Shared) {
+    let deadline = Instant::now() + DRAIN_TIME;
+    loop {
+        let before = shared.state().output.total();
+        sleep(QUIET_TIME).await;
+        if shared.state().output.total() == before || Instant::now() >= deadline {
+            return;
+        }
+    }
 }
 
 /// What the debuggee started may hold its terminal, which an adapter waits for in vain.

@@ -78,7 +78,8 @@ fn main() {
             an_answer_over_the_cap_fails_its_request_alone
             status_output_pause_and_terminate_are_taken_while_a_continue_waits
             a_resume_that_is_refused_changes_nothing
-            a_stop_without_thread_or_stack_is_told_without;
+            a_stop_without_thread_or_stack_is_told_without
+            an_adapter_that_talks_is_waited_for;
         operations:
             the_spec_is_portable_small_of_tier_exec_and_exclusive
             an_argument_that_an_operation_does_not_take_is_named

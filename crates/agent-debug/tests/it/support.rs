@@ -21,6 +21,9 @@ const TOKEN: &str = "AGENT_DEBUG_TEST";
 /// How long processes may take to be gone once nothing holds them.
 const GONE_TIME: Duration = Duration::from_secs(5);
 
+/// How long something may take to come on a machine that has much else to do.
+const COME_TIME: Duration = Duration::from_secs(60);
+
 /// A checkout in a folder of its own.
 pub(crate) struct Checkout {
     pub(crate) folder: TempDir,
@@ -181,7 +184,7 @@ pub(crate) fn memory_kib() -> u64 {
 
 /// Waits until something of another process holds.
 pub(crate) fn until(mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + GONE_TIME;
+    let deadline = Instant::now() + COME_TIME;
     while !holds() {
         assert!(Instant::now() < deadline, "it does not come");
         std::thread::sleep(Duration::from_millis(10));

@@ -278,3 +278,22 @@ pub(crate) fn a_stop_without_thread_or_stack_is_told_without() {
         assert_eq!(fake.op("status").await["state"], "stopped");
     });
 }
+
+/// An adapter that is busy with output answers in its turn, and is not given up.
+pub(crate) fn an_adapter_that_talks_is_waited_for() {
+    let talking = (0..14)
+        .flat_map(|_| [Step::Wait(1_000), Step::event("output", json!({"output": "busy\n"}))]);
+    let fake = block_on(async {
+        let script = Script::new("lldb-dap", lldb())
+            .rule(Rule::on("threads").nth(1).then(talking).then([Step::Default]));
+        Fake::new(script)
+    });
+    block_on(async {
+        fake.breakpoints(&[3]).await;
+        fake.launch().await;
+        let started = std::time::Instant::now();
+        assert_eq!(fake.op("threads").await["threads"][0]["id"], 7);
+        assert!(started.elapsed() > agent_debug::MAX_REQUEST_TIME);
+        assert_eq!(fake.op("status").await["unresponsive"], json!(null));
+    });
+}
