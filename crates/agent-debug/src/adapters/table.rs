@@ -92,7 +92,7 @@ pub(crate) static ADAPTERS: [Adapter; 4] = [
         own_words: &["stderr"],
         settles: Duration::ZERO,
         listens: false,
-        after_attach: "lldb-server and gdbserver end their program when the session ends",
+        after_attach: "it runs on when the session ends, and its server ends itself",
     },
     Adapter {
         id: "delve",

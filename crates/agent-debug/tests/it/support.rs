@@ -16,7 +16,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// The variable by which everything that a test started is found, whatever became of its parent.
-const TOKEN: &str = "AGENT_DEBUG_TEST";
+pub(crate) const TOKEN: &str = "AGENT_DEBUG_TEST";
 
 /// How long processes may take to be gone once nothing holds them.
 const GONE_TIME: Duration = Duration::from_secs(5);

@@ -4,32 +4,48 @@ use std::{
     net::TcpListener,
     path::Path,
     process::{Child, Command, Stdio},
+    sync::atomic::{AtomicU64, Ordering},
 };
 
+use agent_process::Tree;
 use serde_json::{Value, json};
 
-use crate::support::{Checkout, block_on, line, listening, program, root, search_path, until};
+use crate::support::{
+    Checkout, TOKEN, block_on, line, listening, processes_of, program, root, search_path, until,
+};
 
-/// A program that is killed at the test's end.
-struct Started(Child);
+/// A program that is killed at the test's end, with all that it started.
+struct Started {
+    server: Child,
+    token: String,
+}
 
 impl Started {
     fn new(words: &[&str], folder: &Path) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let token = format!("attached.{}.{number}", std::process::id());
         let mut command = Command::new(words[0]);
-        command.args(&words[1..]).current_dir(folder);
+        command.args(&words[1..]).current_dir(folder).env(TOKEN, &token);
         let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        Self(command.spawn().unwrap())
+        Self { server: command.spawn().unwrap(), token }
     }
 
-    fn lives(&mut self) -> bool {
-        self.0.try_wait().unwrap().is_none()
+    /// How many processes of it run this program.
+    fn running(&self, words: &str) -> usize {
+        processes_of(&self.token).iter().filter(|found| found.ends_with(words)).count()
     }
 }
 
 impl Drop for Started {
     fn drop(&mut self) {
-        let _gone = self.0.kill();
-        let _gone = self.0.wait();
+        for found in processes_of(&self.token) {
+            let id = found.split(' ').next().and_then(|id| id.parse().ok());
+            if let Some(tree) = id.and_then(Tree::of) {
+                tree.kill();
+            }
+        }
+        let _gone = self.server.wait();
     }
 }
 
@@ -61,14 +77,14 @@ pub(crate) fn a_python_program_is_joined_and_runs_on_afterwards() {
         let address = format!("127.0.0.1:{port}");
         let words =
             [&*python.to_string_lossy(), "-m", "debugpy", "--listen", &address, "main.py", "loop"];
-        let mut server = Started::new(&words, checkout.folder.path());
+        let server = Started::new(&words, checkout.folder.path());
         joined(&checkout, "main.py", line(&text, "spin"), port).await;
         let found = checkout.data(json!({"op": "evaluate", "expression": "n >= 0"})).await;
         assert_eq!(found["result"], "True");
         let ended = checkout.data(json!({"op": "terminate"})).await;
         assert!(ended["ended"].as_str().unwrap().starts_with("detached"), "{ended}");
         checkout.nothing_left();
-        assert!(server.lives());
+        assert_eq!(server.running("main.py loop "), 1);
     });
 }
 
@@ -93,11 +109,11 @@ pub(crate) fn a_go_program_is_joined_and_runs_on_where_its_server_lets_it() {
             "--",
             "loop",
         ];
-        let mut server = Started::new(&words, checkout.folder.path());
+        let server = Started::new(&words, checkout.folder.path());
         let stop = joined(&checkout, "main.go", line(&text, "spin"), port).await;
         assert_eq!(stop["frame"]["function"], "main.loop");
         checkout.data(json!({"op": "terminate"})).await;
-        assert!(server.lives());
+        assert_eq!(server.running("sample loop "), 1);
     });
 }
 
@@ -110,9 +126,9 @@ pub(crate) fn a_c_program_is_joined_and_its_fate_is_said() {
         checkout.build(&["gcc", "-g", "-O0", "-pthread", "main.c", "-o", "sample"]);
         let port = free_port();
         let address = format!("127.0.0.1:{port}");
-        let server = super::lldb_server();
-        let words = [&*server.to_string_lossy(), "gdbserver", &address, "--", "./sample", "loop"];
-        let _server = Started::new(&words, checkout.folder.path());
+        let lldb = super::lldb_server();
+        let words = [&*lldb.to_string_lossy(), "gdbserver", &address, "--", "./sample", "loop"];
+        let server = Started::new(&words, checkout.folder.path());
         let closed = json!({"op": "attach", "port": free_port()});
         let error = checkout.call(closed).await.unwrap_err();
         assert_eq!(error.code, "attach_failed");
@@ -120,11 +136,8 @@ pub(crate) fn a_c_program_is_joined_and_its_fate_is_said() {
         let stop = joined(&checkout, "main.c", line(&text, "spin"), port).await;
         assert_eq!(stop["frame"]["function"], "loop_");
         let ended = checkout.call(json!({"op": "terminate"})).await.unwrap();
-        assert!(
-            ended.joined_text().contains("gdbserver end their program"),
-            "{}",
-            ended.joined_text()
-        );
+        assert!(ended.joined_text().contains("it runs on"), "{}", ended.joined_text());
         checkout.nothing_left();
+        assert_eq!(server.running("./sample loop "), 1);
     });
 }
