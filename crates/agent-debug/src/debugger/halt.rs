@@ -89,6 +89,7 @@ impl Debugger {
         if is_exit(live, halt)
             && let Some(thread) = halt.stop.thread
         {
+            sleep(live.adapter.settles.saturating_sub(halt.since.elapsed())).await;
             live.shared.change(State::resumed);
             let again = halt.clone();
             live.ask_apart(outgoing::resume(thread), move |state| state.resume_failed(again));
@@ -114,7 +115,8 @@ impl Debugger {
         }
         report.output = new_output(live);
         let headline = report.headline();
-        let told = live.shared.change(|state| state.told(halt, headline));
+        let words = headline.strip_prefix("stopped: ").unwrap_or(&headline).to_owned();
+        let told = live.shared.change(|state| state.told(halt, words));
         Ok(told.then_some(report))
     }
 
