@@ -21,6 +21,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "agent-lsp",
         &["agent-tool-core", "agent-workspace", "agent-edits", "agent-process", "agent-grammars"],
     ),
+    ("agent-debug", &["agent-tool-core", "agent-workspace", "agent-process"]),
     (
         "agent-builtins",
         &[
@@ -65,9 +66,18 @@ const ABSENT: &[(&str, &[&str])] = &[
     ("agent-tool-core", &["tokio", "tree-sitter"]),
     ("agent-tiers", &["tree-sitter", "lsp-types", "async-lsp", "hyper", "ignore"]),
     ("agent-lsp", &["tree-sitter", "hyper"]),
+    ("agent-debug", &["tree-sitter", "lsp-types", "hyper"]),
     (
         "agent-builtins",
-        &["agent-files", "agent-astgrep", "agent-lsp", "agent-edits", "tree-sitter", "ignore"],
+        &[
+            "agent-files",
+            "agent-astgrep",
+            "agent-lsp",
+            "agent-debug",
+            "agent-edits",
+            "tree-sitter",
+            "ignore",
+        ],
     ),
 ];
 

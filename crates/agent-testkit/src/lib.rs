@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod dap;
 pub mod lsp;
 mod ports;
 mod specs;

@@ -130,7 +130,7 @@ mod step;
 mod template;
 mod toy;
 mod uri;
-mod wire;
+pub(crate) mod wire;
 
 pub use self::{
     edits::*,

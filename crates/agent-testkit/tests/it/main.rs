@@ -1,6 +1,7 @@
-//! The fake language server, driven by a raw client.
+//! The fake language server and the fake debug adapter, each driven by a raw client.
 
 mod client;
+mod dap;
 mod flaws;
 mod log;
 mod process;
@@ -25,6 +26,7 @@ macro_rules! trials {
 
 fn main() {
     agent_testkit::lsp::main_if_asked();
+    agent_testkit::dap::main_if_asked();
     let trials = trials! {
         script:
             a_script_is_the_same_as_json_and_as_a_builder
@@ -117,6 +119,11 @@ fn main() {
             a_rename_at_a_use_can_be_an_alias
             prepare_rename_refuses_what_is_no_word
             any_new_name_will_do;
+        dap:
+            each_manner_has_its_order_of_the_handshake
+            the_toy_stops_where_it_has_code_and_uses_its_ids_again
+            a_rule_takes_its_request_and_the_log_has_all_of_them
+            a_script_is_the_same_as_json;
     };
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }

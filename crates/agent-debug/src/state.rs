@@ -1,0 +1,358 @@
+//! What is known of a session: one state, which the adapter's events and the operations change.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    sync::watch,
+    time::{Instant, timeout},
+};
+
+use crate::{
+    breakpoints::Table,
+    ids::Ids,
+    output::{MAX_CONSOLE_BYTES, MAX_OUTPUT_BYTES, Ring},
+    protocol::{Event, Frame, Output, Stop},
+};
+
+/// What delve and dart say where they send no event for it.
+const EXIT_WORDS: [&str; 2] = ["has exited with status ", "Exited ("];
+
+/// What dart says of a program that ended well.
+const WELL: &str = "Exited.";
+
+/// The state of a session, shared by the task that reads the adapter and those that operate it.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    breakpoints: Arc<Mutex<Table>>,
+    changed: watch::Sender<u64>,
+}
+
+/// See [`Shared`].
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) phase: Phase,
+    /// Why the session is about to end; while it is torn down the phase stays.
+    pub(crate) ending: Option<End>,
+    pub(crate) initialized: bool,
+    /// Its start is done.
+    pub(crate) began: bool,
+    /// The debuggee ended, with this code where the adapter knows it.
+    pub(crate) exited: Option<Option<i64>>,
+    /// The debuggee's process.
+    pub(crate) debuggee: Option<u32>,
+    pub(crate) ids: Ids,
+    /// When the debuggee moved on last.
+    pub(crate) moved: Instant,
+    pub(crate) output: Ring,
+    /// What the adapter itself says.
+    pub(crate) console: Ring,
+    /// How much of the output a result has shown.
+    pub(crate) told: u64,
+    /// A request that the adapter never answered.
+    pub(crate) unresponsive: Option<String>,
+    /// A stop is asked for.
+    pub(crate) pausing: bool,
+    /// Where the debuggee stopped last, in words.
+    pub(crate) last_stop: Option<String>,
+    /// Categories of output that are the adapter's own words although they do not say so.
+    own_words: &'static [&'static str],
+    /// How many children the adapter's references have, where it counts them.
+    pub(crate) children: HashMap<i64, i64>,
+    stops: u64,
+}
+
+/// Whether the debuggee runs.
+#[derive(Clone, Debug)]
+pub(crate) enum Phase {
+    Starting,
+    Running { since: Instant },
+    Stopped(Halt),
+    Ended(Ended),
+}
+
+/// One stop.
+#[derive(Clone, Debug)]
+pub(crate) struct Halt {
+    /// The number of the stop in its session.
+    pub(crate) number: u64,
+    pub(crate) stop: Stop,
+    pub(crate) since: Instant,
+    /// The stack of the thread that stopped, once it was read. Nothing resumes before that.
+    pub(crate) frames: Option<Vec<Frame>>,
+    /// It was asked for by `pause`.
+    pub(crate) paused: bool,
+    /// A result has told of it.
+    pub(crate) told: bool,
+}
+
+/// The end of a session.
+#[derive(Clone, Debug)]
+pub(crate) struct Ended {
+    pub(crate) how: End,
+    pub(crate) exit_code: Option<i64>,
+    pub(crate) at: Instant,
+}
+
+/// Why a session ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The debuggee ended.
+    Exited,
+    /// `terminate`.
+    Terminated,
+    /// Its hard life was over.
+    TimeLimit,
+    /// The adapter ended by itself.
+    AdapterDied(String),
+    /// It never began.
+    StartFailed(String),
+    /// Its owner is gone.
+    Dropped,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        breakpoints: Arc<Mutex<Table>>,
+        first_id: i64,
+        own_words: &'static [&'static str],
+    ) -> Self {
+        let state = State {
+            phase: Phase::Starting,
+            ending: None,
+            initialized: false,
+            began: false,
+            exited: None,
+            debuggee: None,
+            ids: Ids::from(first_id),
+            moved: Instant::now(),
+            output: Ring::new(MAX_OUTPUT_BYTES),
+            console: Ring::new(MAX_CONSOLE_BYTES),
+            told: 0,
+            unresponsive: None,
+            pausing: false,
+            last_stop: None,
+            own_words,
+            children: HashMap::new(),
+            stops: 0,
+        };
+        Self { state: Mutex::new(state), breakpoints, changed: watch::Sender::new(0) }
+    }
+
+    /// The state, for as long as the guard is held and nothing is awaited.
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn breakpoints(&self) -> MutexGuard<'_, Table> {
+        self.breakpoints.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the state and wakes whoever waits for it.
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let changed = change(&mut self.state());
+        self.changed.send_modify(|version| *version += 1);
+        changed
+    }
+
+    /// Waits until `found` gives something; none once the time is over.
+    pub(crate) async fn wait<T>(
+        &self,
+        limit: Duration,
+        mut found: impl FnMut(&mut State) -> Option<T>,
+    ) -> Option<T> {
+        let mut changes = self.changed.subscribe();
+        let waiting = async {
+            loop {
+                if let Some(found) = found(&mut self.state()) {
+                    return Some(found);
+                }
+                if changes.changed().await.is_err() {
+                    return None;
+                }
+            }
+        };
+        timeout(limit, waiting).await.ok().flatten()
+    }
+
+    /// Something happened in the adapter.
+    pub(crate) fn event(&self, event: Event) {
+        match event {
+            // These alone can come by the hundred thousand, and nobody waits for them.
+            Event::Output(output) => self.state().output(&output),
+            Event::Other(_) => {}
+            Event::Breakpoint { reason, breakpoint } => {
+                self.breakpoints().changed(&reason, &breakpoint);
+            }
+            event => self.change(|state| state.event(event)),
+        }
+    }
+
+    /// Bytes that the debuggee wrote past the adapter.
+    pub(crate) fn written(&self, bytes: &[u8]) {
+        self.state().output.push(bytes);
+    }
+
+    /// Something that the adapter says itself.
+    pub(crate) fn console(&self, bytes: &[u8]) {
+        self.state().console.push(bytes);
+    }
+
+    /// The adapter closed its output.
+    pub(crate) fn closed(&self) {
+        self.change(|state| {
+            let end = match state.exited {
+                Some(_) => End::Exited,
+                None => End::AdapterDied("it closed its output".to_owned()),
+            };
+            state.end(end);
+        });
+    }
+
+    /// The session is to end, unless something else ends it already.
+    pub(crate) fn end(&self, end: End) {
+        self.change(|state| state.end(end));
+    }
+}
+
+impl State {
+    fn event(&mut self, event: Event) {
+        match event {
+            Event::Initialized => self.initialized = true,
+            Event::Stopped(stop) => self.stopped(stop),
+            Event::Continued { thread } => self.continued(thread),
+            Event::Exited { code } => self.exited = Some(self.exited.flatten().or(code)),
+            Event::Terminated => self.end(End::Exited),
+            Event::Process { id } => self.debuggee = id.or(self.debuggee),
+            Event::Output(_) | Event::Breakpoint { .. } | Event::Other(_) => {}
+        }
+    }
+
+    fn stopped(&mut self, stop: Stop) {
+        if self.ending.is_some() || matches!(self.phase, Phase::Ended(_) | Phase::Stopped(_)) {
+            // Adapters tell of a stop once for each thread; the first is the one that stopped the others.
+            return;
+        }
+        self.stops += 1;
+        let paused = std::mem::take(&mut self.pausing);
+        self.phase = Phase::Stopped(Halt {
+            number: self.stops,
+            stop,
+            since: Instant::now(),
+            frames: None,
+            paused,
+            told: false,
+        });
+    }
+
+    fn continued(&mut self, thread: Option<i64>) {
+        let Phase::Stopped(halt) = &self.phase else { return };
+        let all = thread.is_none() || halt.stop.thread.is_none();
+        if all || halt.stop.thread == thread {
+            self.resumed();
+        }
+    }
+
+    /// The debuggee runs again; what was seen of it holds no more. Gives the stop that is over.
+    pub(crate) fn resumed(&mut self) -> Option<Halt> {
+        self.ids.forget();
+        self.children.clear();
+        self.moved = Instant::now();
+        self.pausing = false;
+        match std::mem::replace(&mut self.phase, Phase::Running { since: Instant::now() }) {
+            Phase::Stopped(halt) => Some(halt),
+            _ => None,
+        }
+    }
+
+    /// The adapter did not resume after all.
+    pub(crate) fn resume_failed(&mut self, halt: Halt) {
+        if matches!(self.phase, Phase::Running { .. }) && self.stops == halt.number {
+            self.phase = Phase::Stopped(halt);
+        }
+    }
+
+    /// The session has begun, unless a stop was quicker than the answer.
+    pub(crate) fn started(&mut self) {
+        self.began = true;
+        if matches!(self.phase, Phase::Starting) {
+            self.phase = Phase::Running { since: Instant::now() };
+        }
+    }
+
+    fn end(&mut self, end: End) {
+        if !matches!(self.phase, Phase::Ended(_)) && self.ending.is_none() {
+            self.ending = Some(end);
+        }
+    }
+
+    /// The session is over and torn down.
+    pub(crate) fn ended(&mut self, how: End) {
+        self.ids.forget();
+        let exit_code = self.exited.flatten();
+        self.phase = Phase::Ended(Ended { how, exit_code, at: Instant::now() });
+    }
+
+    fn output(&mut self, output: &Output) {
+        let category = output.category.as_deref().unwrap_or("stdout");
+        if category == "telemetry" {
+            return;
+        }
+        if matches!(category, "stdout" | "stderr") && !self.own_words.contains(&category) {
+            self.output.push(output.text.as_bytes());
+            return;
+        }
+        if let Some(code) = exit_code(&output.text) {
+            self.exited.get_or_insert(Some(code));
+        }
+        // What an adapter says of its own end is of no use to anybody.
+        if self.ending.is_none() {
+            self.console.push(output.text.as_bytes());
+        }
+    }
+
+    /// How many children a reference of the adapter's has.
+    pub(crate) fn children_of(&self, reference: i64) -> Option<i64> {
+        self.children.get(&reference).copied()
+    }
+
+    /// What the adapter itself said last.
+    pub(crate) fn console_tail(&self, bytes: usize) -> String {
+        self.console.since(0, bytes).text.trim().to_owned()
+    }
+}
+
+fn exit_code(text: &str) -> Option<i64> {
+    if text.trim() == WELL {
+        return Some(0);
+    }
+    let (_, rest) = EXIT_WORDS.iter().find_map(|words| text.split_once(words))?;
+    let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(rest.len());
+    rest[..digits].parse().ok()
+}
+
+/// How it ended, in words.
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let code = |f: &mut fmt::Formatter<'_>| match self.exit_code {
+            Some(code) => write!(f, " with exit code {code}"),
+            None => f.write_str("; its exit code is not known"),
+        };
+        match &self.how {
+            End::Exited => {
+                f.write_str("the program ended")?;
+                code(f)
+            }
+            End::Terminated => f.write_str("it was terminated"),
+            End::TimeLimit => f.write_str("it was ended by the 30-minute limit"),
+            End::AdapterDied(how) => write!(f, "the adapter died: {how}"),
+            End::StartFailed(why) => write!(f, "it did not start: {why}"),
+            End::Dropped => f.write_str("its owner is gone"),
+        }
+    }
+}
