@@ -45,6 +45,13 @@ impl Resources {
         self
     }
 
+    /// A debugger, one session at a time: `debug`.
+    #[cfg(feature = "debug")]
+    pub fn debug(mut self, debugger: agent_debug::Debugger) -> Self {
+        self.tools.push(agent_debug::debug_tool(debugger));
+        self
+    }
+
     /// A tool of the host's own. One with the name of a tool that is here takes its place.
     pub fn tool(mut self, tool: Arc<dyn Tool>) -> Self {
         self.tools.retain(|known| known.spec().name != tool.spec().name);

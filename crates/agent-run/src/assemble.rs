@@ -4,6 +4,7 @@ use std::{fs, path::PathBuf, sync::Arc};
 
 use agent_astgrep::{Structure, Trees};
 use agent_builtins::{Resources, default_rules};
+use agent_debug::Debugger;
 use agent_edits::Edits;
 use agent_files::{ARTIFACT_SCHEME, Files};
 use agent_grammars::Grammars;
@@ -35,6 +36,7 @@ pub(crate) struct Assembled {
     pub edits: Edits,
     pub grammars: Arc<Grammars>,
     pub lsp: Lsp,
+    pub debugger: Debugger,
 }
 
 /// What one command wants of its run.
@@ -97,8 +99,11 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
     if let Some(folder) = state.artifacts() {
         files = files.with_artifacts(folder);
     }
-    let lsp = servers(config, &workspace, &edits)?;
-    let resources = Resources::new().files(files).astgrep(structure).lsp(lsp.clone());
+    let guard = Guard::new();
+    let lsp = servers(config, &workspace, &edits, &guard)?;
+    let debugger = debugger(config, &workspace, &guard);
+    let resources =
+        Resources::new().files(files).astgrep(structure).lsp(lsp.clone()).debug(debugger.clone());
     let registry = wishes.tools.into_iter().fold(resources, Resources::tool).registry();
     let registry = registry.context("the tools")?;
     let mode = match config.approve.unwrap_or_else(default_approve) {
@@ -120,20 +125,29 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
     }
     let run = builder.build();
     let view = run.view(config.surface, wishes.limits);
-    Ok(Assembled { run, view, state, workspace, edits, grammars, lsp })
+    Ok(Assembled { run, view, state, workspace, edits, grammars, lsp, debugger })
 }
 
 /// The language servers of a run. The rows that a person adds name programs, so they come from the
 /// person's own file alone.
-fn servers(config: &Config, workspace: &Workspace, edits: &Edits) -> Result<Lsp> {
+fn servers(config: &Config, workspace: &Workspace, edits: &Edits, guard: &Guard) -> Result<Lsp> {
     let table =
         ServerTable::with_user_rows(&config.servers).context("the servers of config.toml")?;
     let trust = match config.trust.is_trusted() {
         true => Trust::Trusted,
         false => Trust::Untrusted,
     };
-    let launcher = Launcher::new(Guard::new());
+    let launcher = Launcher::new(guard.clone());
     Ok(Lsp::builder(workspace.clone(), edits.clone(), launcher).table(table).trust(trust).build())
+}
+
+/// The debugger of a run. An untrusted checkout's programs are not started by it.
+fn debugger(config: &Config, workspace: &Workspace, guard: &Guard) -> Debugger {
+    let trust = match config.trust.is_trusted() {
+        true => agent_process::Trust::Trusted,
+        false => agent_process::Trust::Untrusted,
+    };
+    Debugger::new(workspace.clone(), Launcher::new(guard.clone()), trust)
 }
 
 fn workspace(config: &Config) -> Result<Workspace> {

@@ -37,6 +37,7 @@ impl Host {
             "client": {"name": "tour"},
             "roots": [checkout],
             "approve": "ask",
+            "trust": true,
             "capabilities": {"cards": true},
         });
         host.request(&mut Page::default(), "initialize", params)?;

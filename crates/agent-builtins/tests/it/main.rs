@@ -96,6 +96,22 @@ fn a_tool_is_there_when_its_resource_is_and_not_otherwise() {
     assert_eq!(names(Resources::new().astgrep(checkout.structure())), ASTGREP);
 }
 
+// spec: TIER-02, TIER-04, TIER-08
+#[cfg(feature = "debug")]
+#[test]
+fn a_debugger_gives_debug_which_takes_turns() {
+    use agent_process::{Guard, Launcher, Trust};
+
+    let checkout = Checkout::new();
+    let launcher = Launcher::new(Guard::new());
+    let debugger =
+        agent_debug::Debugger::new(checkout.workspace.clone(), launcher, Trust::Untrusted);
+    let registry = Resources::new().debug(debugger).registry().expect("a registry");
+    let specs: Vec<_> = registry.iter().map(|tool| tool.spec().clone()).collect();
+    let [spec] = specs.as_slice() else { panic!("{specs:?}") };
+    assert_eq!((spec.name.as_str(), spec.tier, spec.parallel), ("debug", Exec, false));
+}
+
 // spec: TIER-07
 #[test]
 fn by_default_what_stages_or_looks_goes_on_and_the_rest_asks() {

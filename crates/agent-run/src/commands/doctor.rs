@@ -198,6 +198,7 @@ fn look(options: &Options, report: &mut Report) -> Result<()> {
         let assembled = assemble(&config, wishes)?;
         run(&assembled, report);
         report.groups.push(servers(&assembled).await);
+        report.groups.push(adapters(&assembled).await);
         Ok(())
     })
 }
@@ -263,6 +264,24 @@ async fn servers(assembled: &Assembled) -> Group {
         name: "servers",
         tools: tools.filter(|tool| names.contains(&tool.as_str())).collect(),
         has,
+        missing: missing.collect(),
+        words: FOUND,
+    }
+}
+
+/// The debug adapters that fit this checkout, and what the others lack.
+async fn adapters(assembled: &Assembled) -> Group {
+    let tools = assembled.view.specs().into_iter().map(|spec| spec.name);
+    let report = assembled.debugger.adapters().await;
+    let (has, rest): (Vec<_>, Vec<_>) =
+        report.adapters.into_iter().partition(|adapter| adapter.usable);
+    let missing = rest
+        .into_iter()
+        .map(|adapter| Missing { what: vec![adapter.id], how: adapter.why.unwrap_or_default() });
+    Group {
+        name: "debuggers",
+        tools: tools.filter(|tool| tool == "debug").collect(),
+        has: has.into_iter().map(|adapter| adapter.command.unwrap_or(adapter.id)).collect(),
         missing: missing.collect(),
         words: FOUND,
     }
