@@ -16,13 +16,19 @@ pub fn bench(names: &[&str]) -> Result<()> {
             astgrep::bench(None)
         }
         ["dispatch"] => dispatch(),
+        ["debug"] => debug(),
         ["astgrep"] => astgrep::bench(None),
         ["astgrep", language] => astgrep::bench(Some(language)),
         other => bail!(
-            "there is no benchmark `{}`; there are dispatch and astgrep [LANGUAGE]",
+            "there is no benchmark `{}`; there are dispatch, debug and astgrep [LANGUAGE]",
             other.join(" ")
         ),
     }
+}
+
+/// The debugger beside a raw client, with the adapters that setup installed.
+fn debug() -> Result<()> {
+    sh::run(&mut sh::cargo(["bench", "--quiet", "--package", "agent-debug", "--bench", "overhead"]))
 }
 
 fn dispatch() -> Result<()> {
