@@ -15,17 +15,24 @@ pub fn bench(names: &[&str]) -> Result<()> {
         [] => {
             dispatch()?;
             astgrep::bench(None)?;
-            lsp::bench()
+            lsp::bench()?;
+            debug()
         }
         ["dispatch"] => dispatch(),
+        ["debug"] => debug(),
         ["astgrep"] => astgrep::bench(None),
         ["astgrep", language] => astgrep::bench(Some(language)),
         ["lsp"] => lsp::bench(),
         other => bail!(
-            "there is no benchmark `{}`; there are dispatch, astgrep [LANGUAGE] and lsp",
+            "there is no benchmark `{}`; there are dispatch, astgrep [LANGUAGE], lsp and debug",
             other.join(" ")
         ),
     }
+}
+
+/// The debugger beside a raw client, with the adapters that setup installed.
+fn debug() -> Result<()> {
+    sh::run(&mut sh::cargo(["bench", "--quiet", "--package", "agent-debug", "--bench", "overhead"]))
 }
 
 fn dispatch() -> Result<()> {
