@@ -53,11 +53,14 @@ pub fn of_workspace(error: agent_workspace::Error) -> ToolError {
 
 /// The workspace's kinds, for an error that came through a plan and has only its code left.
 fn kind_of_code(code: &str) -> ErrorKind {
-    match code {
-        "not_found" => ErrorKind::NotFound,
-        "outside_workspace" | "permission_denied" => ErrorKind::Denied,
-        "stopped" => ErrorKind::Cancelled,
-        "io" | "invalid_roots" => ErrorKind::Failed,
-        _ => ErrorKind::InvalidArgs,
-    }
+    let known = [
+        (ErrorKind::NotFound, "not_found"),
+        (ErrorKind::Denied, "outside_workspace"),
+        (ErrorKind::Denied, "permission_denied"),
+        (ErrorKind::Cancelled, "stopped"),
+        (ErrorKind::Failed, "io"),
+        (ErrorKind::Failed, "invalid_roots"),
+    ];
+    let found = known.into_iter().find(|(_, known)| *known == code);
+    found.map_or(ErrorKind::InvalidArgs, |(kind, _)| kind)
 }

@@ -73,10 +73,9 @@ pub struct Server {
     #[serde(default)]
     pub untrusted_settings: Value,
     /// Files and folders that make it run what a checkout names, whatever its settings are: in an untrusted
-    /// checkout that has one of these at the server's root or above, it is not started. `*.x` is any name that ends
-    /// so.
+    /// checkout that has one of these at the server's root or above, it is not started.
     #[serde(default)]
-    pub untrusted_without: Vec<String>,
+    pub untrusted_without: Vec<Naming>,
     /// The section of the settings that it takes as its initialization options.
     #[serde(default)]
     pub initialization_section: Option<String>,
@@ -88,6 +87,22 @@ pub struct Server {
     /// False where the row rests on documentation alone: no such server was run.
     #[serde(default = "yes")]
     pub measured: bool,
+}
+
+/// A file of a checkout that names what is run.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+#[non_exhaustive]
+pub enum Naming {
+    /// By being there. `*.x` is any name that ends so.
+    There(String),
+    /// By one of these texts in it. A file that cannot be read, or is long, counts as if it had one.
+    With {
+        /// The file.
+        file: String,
+        /// The texts.
+        with: Vec<String>,
+    },
 }
 
 /// What a server is good for.

@@ -3,7 +3,7 @@
 //! async-lsp ends at the first bad message, blocks its reading while it writes, and keeps the ids of
 //! its requests to itself. So what comes in is made well-formed first, what goes out is queued by a
 //! writer that never waits, and a mark in the parameters tells which id a request got, so that it
-//! can be cancelled. See docs/decisions.
+//! can be cancelled. See docs/decisions/0004-async-lsp-between-two-pumps.md.
 
 use std::{
     collections::{HashMap, HashSet},

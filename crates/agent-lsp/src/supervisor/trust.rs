@@ -9,16 +9,20 @@ use std::{
     env,
     ffi::OsString,
     fs,
+    io::Read,
     path::{Path, PathBuf},
 };
 
 use agent_process::{Found, Program, find::Why};
 use agent_workspace::Workspace;
 
-use crate::table::{Server, matches};
+use crate::table::{Naming, Server, matches};
 
 /// What marks the top of a checkout that is worked on in a part.
 const REPOSITORY: &str = ".git";
+
+/// How much of a file is looked into, in bytes. One that is longer counts as if it held anything.
+const LOOKED_INTO: u64 = 64 * 1024;
 
 /// The variables that name a folder of programs.
 const FOLDERS: [&str; 2] = ["VIRTUAL_ENV", "CONDA_PREFIX"];
@@ -26,7 +30,7 @@ const FOLDERS: [&str; 2] = ["VIRTUAL_ENV", "CONDA_PREFIX"];
 /// The first file that makes a server run what a checkout names, at its root or above it.
 pub(super) fn named_by(workspace: &Workspace, root: &Path, row: &Server) -> Option<PathBuf> {
     let folders = folders(workspace, root);
-    let found = |pattern: &String| folders.iter().find_map(|folder| there(folder, pattern));
+    let found = |naming: &Naming| folders.iter().find_map(|folder| names(folder, naming));
     row.untrusted_without.iter().find_map(found)
 }
 
@@ -39,6 +43,22 @@ fn folders<'a>(workspace: &Workspace, root: &'a Path) -> Vec<&'a Path> {
     let run = above.iter().position(is_run).unwrap_or_default();
     let top = above.iter().position(is_top).unwrap_or_default();
     above.into_iter().take(run.max(top) + 1).collect()
+}
+
+fn names(folder: &Path, naming: &Naming) -> Option<PathBuf> {
+    match naming {
+        Naming::There(pattern) => there(folder, pattern),
+        Naming::With { file, with } => {
+            there(folder, file).filter(|path| with.iter().any(|text| may_hold(path, text)))
+        }
+    }
+}
+
+fn may_hold(path: &Path, text: &str) -> bool {
+    let mut start = String::new();
+    let read =
+        fs::File::open(path).and_then(|file| file.take(LOOKED_INTO + 1).read_to_string(&mut start));
+    read.is_err() || start.len() as u64 > LOOKED_INTO || start.contains(text)
 }
 
 fn there(folder: &Path, pattern: &str) -> Option<PathBuf> {

@@ -78,18 +78,26 @@ pub(crate) async fn two_roots_have_a_process_each() {
 pub(crate) async fn what_would_run_what_an_untrusted_checkout_names_is_not_started() {
     let named =
         |checkout: Setup| checkout.file("in/toy.root", "").file("in/a.toy", "def area\narea\n");
-    let row = || toy(Toy::push()).key("untrusted_without", r#"["config/toy.conf", "*.toyproj"]"#);
+    let row = || {
+        toy(Toy::push()).key(
+            "untrusted_without",
+            r#"["config/toy.conf", "*.toyproj", { file = "toy.ini", with = ["run ", "\\"] }]"#,
+        )
+    };
     for (file, shown) in [
         ("in/config/toy.conf", "in/config/toy.conf"),
         // It may stand above the root.
         ("config/toy.conf", "config/toy.conf"),
         ("in/any.toyproj", "in/any.toyproj"),
+        ("in/toy.ini", "in/toy.ini"),
     ] {
         let checkout = named(Setup::new([row()]).unmarked().untrusted()).make();
         assert_eq!(checkout.hover("in/a.toy", 2, "area").await, "```toy\ndef area\n```", "{file}");
         let running = checkout.log().started();
-        // It comes while the server runs.
-        checkout.put(file, "");
+        // It comes while the server runs. What names nothing matters to nobody.
+        checkout.put("in/toy.ini", "look at\n");
+        assert_eq!(checkout.hover("in/a.toy", 2, "area").await, "```toy\ndef area\n```", "{file}");
+        checkout.put(file, "run evil\n");
         let why = format!(
             "it is not started: it would run what {shown} names, and this checkout is not trusted; its \
              person can start the run with --trust"
