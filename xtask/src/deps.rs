@@ -32,6 +32,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "agent-files",
             "agent-astgrep",
             "agent-lsp",
+            "agent-debug",
         ],
     ),
     (
@@ -44,6 +45,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "agent-files",
             "agent-astgrep",
             "agent-lsp",
+            "agent-debug",
             "agent-process",
             "agent-grammars",
             "agent-builtins",
