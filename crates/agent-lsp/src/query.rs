@@ -7,6 +7,7 @@ mod diagnostics;
 mod hover;
 mod navigate;
 mod symbols;
+mod unopened;
 
 pub use self::{
     actions::{CodeAction, CodeActions, MAX_ACTIONS},

@@ -67,6 +67,13 @@ pub fn find(workspace: &Workspace, file: &WorkspacePath, server: &Server) -> Opt
     Some(ServerRoot { real_path: workspace.absolute(&folder), folder, marker, lifted_from })
 }
 
+/// Whether a server knows a file and those around it by itself.
+pub(crate) fn is_known(workspace: &Workspace, file: &WorkspacePath, server: &Server) -> bool {
+    let mut named = folders(file)
+        .flat_map(|folder| server.knows_by.iter().filter_map(move |name| folder.join(name)));
+    server.knows_by.is_empty() || named.any(|path| workspace.absolute(&path).is_file())
+}
+
 /// The folders above a path, the nearest first, up to the root of the run that it lies in.
 fn folders(path: &WorkspacePath) -> impl Iterator<Item = WorkspacePath> {
     std::iter::successors(path.parent(), WorkspacePath::parent)

@@ -61,6 +61,10 @@ pub struct Server {
     /// then; 0 where it reads first and answers then.
     #[serde(default)]
     pub rereads_ms: u64,
+    /// Files by which it knows those that were never opened, in a folder above them: without any it answers of what is
+    /// open alone, and says nothing of that. Empty where it finds the files by itself.
+    #[serde(default)]
+    pub knows_by: Vec<String>,
     /// How its diagnostics come.
     pub wait: Wait,
     /// The project check that belongs to it, for `diagnostics "*"`.

@@ -61,6 +61,13 @@ impl Lsp {
         symbol: &str,
     ) -> Result<Locations, ToolError> {
         let asked = self.asked(file, line, symbol).await?;
+        let whole = match what {
+            Navigation::Definition | Navigation::TypeDefinition => true,
+            Navigation::Implementation | Navigation::References => {
+                let name = &asked.resolved.identifier;
+                self.open_all_with(name, &asked.running, &asked.file, asked.deadline).await
+            }
+        };
         let (answer, evidence) = match what {
             Navigation::Definition => asked.ask::<Definition>(json!({})).await?,
             Navigation::TypeDefinition => asked.ask::<TypeDefinition>(json!({})).await?,
@@ -69,6 +76,10 @@ impl Lsp {
                 let params = json!({ "context": { "includeDeclaration": true } });
                 asked.ask_ready::<References>(params).await?
             }
+        };
+        let evidence = match evidence {
+            Evidence::Confirmed if !whole => Evidence::Partial,
+            evidence => evidence,
         };
         let mut places = Places::new(self, asked.running.client.encoding());
         let (locations, total) = places.of(&targets(&answer));
@@ -225,7 +236,9 @@ impl Evidence {
             Self::StillIndexing => {
                 "\nthe server still reads the project, so there may be more: ask again later"
             }
-            Self::Partial => "\nthe server cannot read the whole project, so there may be more",
+            Self::Partial => {
+                "\nthe server does not know the whole project, so there may be more: search for the name too"
+            }
             Self::TimedOut => "\na server did not answer in time, so there may be more",
             Self::Crashed => "\na server ended before it answered, so there may be more",
         }

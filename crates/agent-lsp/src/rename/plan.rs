@@ -18,6 +18,7 @@ use crate::{
     location::{RenamedFile, ResolvedSymbol},
     query::{Asked, position, targets},
     server::{CallError, NO_SUCH_METHOD, Readiness, Sent, requests},
+    supervisor::Running,
     uri::{self, Target},
 };
 
@@ -102,6 +103,9 @@ impl Lsp {
         }
         if client.offers("textDocument/rename").is_none() {
             return Err(asked.unsupported("textDocument/rename"));
+        }
+        if !self.open_all_with(&old, &running, &asked.file, asked.deadline).await {
+            return Err(not_known(&running, &old));
         }
         let at = self.definition_of(&asked, &old).await?;
         self.prepare(&asked, &at, &old).await?;
@@ -265,6 +269,16 @@ fn not_ready(id: &str, work: &str) -> ToolError {
     let message = format!(
         "{id} does not know the whole project yet ({work}), and a rename now would miss places; try \
          again when it is ready"
+    );
+    ToolError::new(ErrorKind::Unavailable, "not_ready", message)
+}
+
+fn not_known(running: &Running, old: &str) -> ToolError {
+    let Running { id, client, .. } = running;
+    let by = client.row().knows_by.join(" or ");
+    let message = format!(
+        "{id} knows the files that are open alone, and could not open every one that has `{old}`, so a rename now would \
+         miss places; give the project a {by} and call lsp reload, or rename by hand"
     );
     ToolError::new(ErrorKind::Unavailable, "not_ready", message)
 }

@@ -230,6 +230,11 @@ impl Client {
         self.start.workspace.absolute(file)
     }
 
+    /// Its row of the table.
+    pub(crate) fn row(&self) -> &Server {
+        &self.start.row
+    }
+
     /// How its diagnostics come.
     pub(crate) fn wait(&self) -> &Wait {
         &self.start.row.wait

@@ -99,7 +99,8 @@ impl Supervisor {
         files.find_map(|file| roots::find(&self.workspace, file, row)).map(|root| root.folder)
     }
 
-    pub(super) fn files(&self) -> Vec<WorkspacePath> {
+    /// The files of the workspace, as many as are looked at.
+    pub(crate) fn files(&self) -> Vec<WorkspacePath> {
         let roots = self.workspace.roots().iter();
         let roots = roots.filter_map(|root| self.workspace.contain(root.path()));
         let walks = roots.filter_map(|root| self.workspace.walk(&root, &WalkOptions::new()).ok());

@@ -95,6 +95,7 @@ fn main() {
             places_outside_of_the_workspace_come_after_those_inside
             what_is_empty_while_the_server_reads_the_project_is_asked_again
             references_wait_until_the_project_is_read
+            a_server_that_knows_open_files_alone_is_shown_those_with_the_name
             a_server_that_reads_for_longer_than_a_call_waits_is_not_ready
             a_server_that_cannot_read_the_project_answers_partially
             a_search_over_several_servers_says_which_evidence_it_has

@@ -1,6 +1,6 @@
 //! Questions: what a symbol comes to on the wire, and how far an answer is believed.
 
-use std::time::Duration;
+use std::{fs, time::Duration};
 
 use agent_testkit::lsp::{Encoding, Nth, Rule, Says, Script, Step, Toy, location, range, uri_of};
 use agent_tool_core::ErrorKind;
@@ -341,11 +341,9 @@ pub(crate) async fn a_server_that_cannot_read_the_project_answers_partially() {
     checkout.until_state("toy", "unhealthy").await;
     let answer = checkout.try_ask("definition", "a.toy", 2, "area").await.unwrap();
     assert_eq!(answer.data["evidence"], "partial");
-    assert!(
-        answer
-            .joined_text()
-            .ends_with("the server cannot read the whole project, so there may be more")
-    );
+    assert!(answer.joined_text().ends_with(
+        "the server does not know the whole project, so there may be more: search for the name too"
+    ));
     let (state, why, _) = checkout.diagnostics("a.toy").await;
     assert_eq!(
         (state.as_str(), why.as_str()),
@@ -566,4 +564,41 @@ pub(crate) async fn documents_that_were_not_asked_for_longest_are_closed() {
         .collect();
     let expected: Vec<_> = names[..11].iter().map(|name| checkout.uri(name)).collect();
     assert_eq!(closed, expected);
+}
+
+/// clangd without a `compile_commands.json` knows the files that are open, and says nothing of it.
+// spec: LSP-07, LSP-15, LSP-16
+pub(crate) async fn a_server_that_knows_open_files_alone_is_shown_those_with_the_name() {
+    let setup = |files: usize| {
+        let row = row(Script::toy("toy", Toy::pull().indexing(600_000, []))).wait(PULL);
+        let mut setup = Setup::new([row.key("knows_by", r#"["index.toys", "build/index.toys"]"#)])
+            .file("a.toy", "def area\narea\n")
+            .file("below/other.toy", "areas\n");
+        for number in 0..files {
+            setup = setup.file(&format!("below/{number:03}.toy"), "area\n");
+        }
+        setup
+    };
+    let few = setup(3).make();
+    let answer = few.try_ask("references", "a.toy", 1, "area").await.unwrap();
+    assert_eq!((&answer.data["total"], &answer.data["evidence"]), (&json!(5), &json!("confirmed")));
+    let rename = json!({ "file": "a.toy", "line": 1, "symbol": "area", "new_name": "size" });
+    few.call("lsp_rename", rename.clone()).await.unwrap();
+    assert_eq!(fs::read_to_string(few.root().join("below/002.toy")).unwrap(), "size\n");
+
+    let many = setup(60).make();
+    let answer = many.try_ask("references", "a.toy", 1, "area").await.unwrap();
+    assert_eq!(answer.data["evidence"], "partial");
+    assert!(answer.joined_text().ends_with("search for the name too"), "{}", answer.joined_text());
+
+    let beyond = setup(160).make();
+    let error = beyond.call("lsp_rename", rename.clone()).await.unwrap_err();
+    assert_eq!(error.code, "not_ready");
+    assert!(error.message.contains("index.toys or build/index.toys"), "{}", error.message);
+    assert_eq!(fs::read_to_string(beyond.root().join("a.toy")).unwrap(), "def area\narea\n");
+
+    // With the file it is taken at its word.
+    let known = setup(160).file("build/index.toys", "").make();
+    let answer = known.try_ask("references", "a.toy", 1, "area").await.unwrap();
+    assert_eq!((&answer.data["total"], &answer.data["evidence"]), (&json!(2), &json!("confirmed")));
 }
