@@ -42,6 +42,8 @@ pub struct Report {
     pub remaining: Vec<Diagnostic>,
     /// Whether it is of written files at all.
     has_written: bool,
+    /// The one written file, where there is one.
+    alone: Option<String>,
 }
 
 /// The news of one file.
@@ -105,6 +107,10 @@ impl Report {
         let new: Vec<FileNews> = written.into_iter().map(of).collect();
         Self {
             has_written: !new.is_empty(),
+            alone: match new.as_slice() {
+                [one] => Some(one.file.clone()),
+                _ => None,
+            },
             new,
             fixed: Vec::new(),
             pending: Vec::new(),
@@ -152,6 +158,11 @@ impl Report {
         diagnostic::sort(&mut self.fixed);
         diagnostic::sort(&mut self.remaining);
         self.remaining.dedup_by(|a, b| a.says_the_same(b));
+    }
+
+    /// The written file that it is of, if that is one.
+    pub(crate) fn written_alone(&self) -> Option<&str> {
+        self.alone.as_deref()
     }
 
     /// Whether there is nothing to tell but that nothing changed.

@@ -95,7 +95,7 @@ impl Lsp {
 fn action(value: &Value) -> Option<CodeAction> {
     Some(CodeAction {
         title: value["title"].as_str()?.to_owned(),
-        kind: value["kind"].as_str().map(str::to_owned),
+        kind: value["kind"].as_str().filter(|kind| !kind.is_empty()).map(str::to_owned),
         preferred: value["isPreferred"] == true,
         disabled: value["disabled"]["reason"].as_str().map(str::to_owned),
     })
@@ -104,7 +104,11 @@ fn action(value: &Value) -> Option<CodeAction> {
 impl CodeActions {
     /// What the model reads.
     pub(crate) fn text(&self) -> String {
-        let mut text = format!("{} code actions", self.total);
+        let mut text = match self.total {
+            0 => "no code actions".to_owned(),
+            1 => "1 code action".to_owned(),
+            total => format!("{total} code actions"),
+        };
         for action in &self.actions {
             let _ = write!(text, "\n- {}", action.title);
             if let Some(kind) = &action.kind {

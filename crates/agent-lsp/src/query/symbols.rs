@@ -1,9 +1,9 @@
 //! The symbols of a file, and of the workspace by a query.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, sync::Arc};
 
 use agent_edits::tool_error::of_workspace;
-use agent_tool_core::ToolError;
+use agent_tool_core::{ErrorKind, ToolError};
 use futures::future::join_all;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -118,7 +118,9 @@ impl Lsp {
     /// `no_server` where none runs and none can be started; else as [`Lsp::navigate`].
     pub async fn workspace_symbols(&self, query: &str) -> Result<Symbols, ToolError> {
         let deadline = self.answer_by();
+        let offers = |running: &Arc<Running>| running.client.offers("workspace/symbol").is_some();
         let mut live = self.shared.supervisor.live();
+        live.retain(offers);
         if live.is_empty() {
             self.start_reaper();
             live = self
@@ -128,7 +130,12 @@ impl Lsp {
                 .await
                 .map_err(crate::supervisor::NoServer::into_error)?;
         }
-        live.retain(|running| running.client.offers("workspace/symbol").is_some());
+        live.retain(offers);
+        if live.is_empty() {
+            let message =
+                "no language server of this workspace searches it for symbols; use search";
+            return Err(ToolError::new(ErrorKind::Unavailable, "unsupported", message));
+        }
         let answers = live.iter().map(|running| async move {
             let _used = running.hold();
             let ready = running.client.ready(deadline).await;
@@ -248,7 +255,8 @@ impl Symbols {
         if self.symbols.is_empty() {
             return format!("no symbols{}", self.evidence.remark());
         }
-        let mut text = format!("{} symbols", self.total);
+        let plural = if self.total == 1 { "" } else { "s" };
+        let mut text = format!("{} symbol{plural}", self.total);
         if self.more > 0 {
             let _ = write!(text, ", the first {} of them", self.symbols.len());
         }

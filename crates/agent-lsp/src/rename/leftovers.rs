@@ -1,4 +1,4 @@
-//! Where the old name still stands after a rename: in comments, in strings, in other languages.
+//! Where the old name still stands after a rename: in comments, in strings, in other symbols of that name, in other languages.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -99,8 +99,8 @@ impl Leftovers {
         if self.total > 0 {
             let (lines, files) = (plural(self.total, "line"), plural(self.files, "file"));
             out = format!(
-                "`{old}` still stands as text in {lines} of {files} (comments, strings, other languages, or code that \
-                 the server does not know):"
+                "`{old}` still stands as text in {lines} of {files} (comments, strings, other languages, other symbols \
+                 of that name, or code that the server does not know):"
             );
             for Location { file, line, text, .. } in &self.places {
                 // Writing to a string does not fail.

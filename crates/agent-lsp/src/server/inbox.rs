@@ -115,6 +115,15 @@ impl Inbox {
                 };
                 self.told.change(|state| state.publish(file, version, diagnostics));
             }
+            // clangd says so once it is asked to.
+            "textDocument/clangd.fileStatus" => {
+                let file =
+                    params["uri"].as_str().and_then(|uri| uri::to_path(uri, |path| path.exists()));
+                let is_idle = params["state"] == "idle";
+                if let Some(file) = file {
+                    self.told.change(|state| state.set_build(file, is_idle));
+                }
+            }
             "$/progress" => self.told.change(|state| state.set_progress(&params)),
             "experimental/serverStatus" => self.told.change(|state| state.set_status(&params)),
             // Dart says so that it analyses; the words are those of other servers' progress.

@@ -40,6 +40,12 @@ const TOGETHER: Duration = Duration::from_millis(20);
 /// How often a check is run whose lists came out of order, before it is given up.
 const MAX_CHECKS: usize = 3;
 
+/// How long a server must have been idle that was at work after it published: it may publish once more.
+const BUILT: Duration = Duration::from_millis(1_000);
+
+/// How often that is looked at.
+const BUILT_LOOK: Duration = Duration::from_millis(50);
+
 /// Whether a compiler runs after a save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Checks {
@@ -259,6 +265,13 @@ impl Reading<'_> {
         let Some(published) = self.client.told.until(self.deadline, fresh).await else {
             return self.unpublished();
         };
+        let Some(published) = self.built(published).await else {
+            return self.snapshot(
+                &[],
+                0,
+                Settled::No("the server still builds the file".to_owned()),
+            );
+        };
         if matches!(self.client.wait(), Wait::PushVersioned { rebuild: Rebuild::Forced, .. }) {
             return self.looked_again().await;
         }
@@ -275,8 +288,10 @@ impl Reading<'_> {
     /// that was missing for missing still.
     async fn looked_again(&self) -> Snapshot {
         let how = Settled::Yes("it published for this version");
-        let told = self.client.last_sent().mark;
-        if let Some(published) = self.published().filter(|_| self.sent.synced.mark >= told) {
+        let LastSent { mark: told, texts, .. } = self.client.last_sent();
+        // Of texts that were sent together none was looked at with the others known.
+        let was_last = texts <= 1 && self.sent.synced.mark >= told;
+        if let Some(published) = self.published().filter(|_| was_last) {
             return self.of(&published, how);
         }
         let Some(version) = self.client.rebuild(self.file) else { return self.unpublished() };
@@ -285,9 +300,29 @@ impl Reading<'_> {
             let is_fresh = published.version.is_some_and(|found| found >= i64::from(version));
             is_fresh.then(|| published.clone())
         };
-        match self.client.told.until(self.deadline, fresh).await {
+        let Some(published) = self.client.told.until(self.deadline, fresh).await else {
+            return self.unpublished();
+        };
+        match self.built(published).await {
             Some(published) => self.of(&published, how),
-            None => self.unpublished(),
+            None => {
+                self.snapshot(&[], 0, Settled::No("the server still builds the file".to_owned()))
+            }
+        }
+    }
+
+    /// What was published last once the server is done with the file. At first clangd publishes what it finds with the headers as
+    /// they were, which are new text at old places.
+    async fn built(&self, published: Published) -> Option<Published> {
+        let done = |state: &State| state.is_built(&self.path, BUILT).then_some(());
+        loop {
+            let again = (Instant::now() + BUILT_LOOK).min(self.deadline);
+            if self.client.told.until(again, done).await.is_some() {
+                return Some(self.published().unwrap_or(published));
+            }
+            if Instant::now() >= self.deadline {
+                return None;
+            }
         }
     }
 
@@ -516,7 +551,7 @@ pub(crate) fn words(error: &CallError) -> String {
             "the server did not answer in time and has not read {bytes} bytes for {:.1} s",
             long.as_secs_f64()
         ),
-        CallError::TimedOut { unread: None } => "the server did not answer in time".to_owned(),
+        CallError::TimedOut { .. } => "the server did not answer in time".to_owned(),
         CallError::Refused { code, message } => format!("the server answered: {message} ({code})"),
     }
 }

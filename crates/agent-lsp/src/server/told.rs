@@ -42,6 +42,8 @@ pub(crate) struct State {
     pub unkept: usize,
     /// Files that were closed: an empty publish for one says nothing of it.
     closed: HashSet<PathBuf>,
+    /// What the server says it does with files, where it says that.
+    builds: HashMap<PathBuf, Build>,
     progress: BTreeMap<String, Progress>,
     ended: VecDeque<Ended>,
     status: Option<Status>,
@@ -71,6 +73,15 @@ pub(crate) struct Published {
     pub sequence: u64,
     /// The last publish for the file before it that had more, if there was one.
     longer: Option<Longer>,
+    /// Whether the server said right after it that it is idle, where it said what it does.
+    was_last: Option<bool>,
+}
+
+/// What a server said last that it does with a file.
+#[derive(Clone, Copy, Debug)]
+struct Build {
+    is_idle: bool,
+    at: Instant,
 }
 
 /// A publish that was longer than one that came after it.
@@ -252,8 +263,36 @@ impl State {
         }
         self.bytes += bytes;
         let (at, sequence) = (Instant::now(), self.sequence);
-        let published = Published { version, diagnostics: list, cut, bytes, at, sequence, longer };
+        let published = Published {
+            version,
+            diagnostics: list,
+            cut,
+            bytes,
+            at,
+            sequence,
+            longer,
+            was_last: None,
+        };
         self.published.insert(file, published);
+    }
+
+    /// The server is at work on a file, or idle.
+    pub(crate) fn set_build(&mut self, file: PathBuf, is_idle: bool) {
+        if let Some(published) = self.published.get_mut(&file) {
+            published.was_last.get_or_insert(is_idle);
+        }
+        self.builds.insert(file, Build { is_idle, at: Instant::now() });
+    }
+
+    /// Whether what was published for a file is the last for now, as far as the server says what it does: it was idle right
+    /// after it, or has been for so long.
+    pub(crate) fn is_built(&self, file: &Path, quiet: Duration) -> bool {
+        let (Some(build), Some(published)) = (self.builds.get(file), self.published.get(file))
+        else {
+            return true;
+        };
+        let last = build.at.max(published.at);
+        published.was_last == Some(true) || build.is_idle && last.elapsed() >= quiet
     }
 
     /// A file is open from now on.
@@ -264,6 +303,7 @@ impl State {
     /// A file was closed: what was published for it says nothing any more.
     pub(crate) fn closed(&mut self, file: PathBuf) {
         self.forget(&file);
+        self.builds.remove(&file);
         self.closed.insert(file);
     }
 

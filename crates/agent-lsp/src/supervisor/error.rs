@@ -1,4 +1,4 @@
-use std::fmt::Write as _;
+use std::{fmt::Write as _, time::Duration};
 
 use agent_tool_core::{ErrorKind, ToolError};
 use serde_json::json;
@@ -46,6 +46,14 @@ impl NoServer {
              start the run with --trust"
         );
         Self { code: "untrusted", id: Some(id.to_owned()), why }
+    }
+
+    /// It ended, and is not started again so soon, or not at all.
+    pub(crate) fn ended(id: &str, why: &str, again: Option<Duration>) -> Self {
+        let again = again.map(|again| {
+            format!("; it is started again by a call in {:.0} s", again.as_secs_f64().ceil())
+        });
+        Self::failed(id, format!("{why}{}", again.unwrap_or_default()))
     }
 
     /// It is being started.

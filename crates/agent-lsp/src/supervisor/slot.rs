@@ -280,11 +280,8 @@ impl Supervisor {
                 }
                 State::Starting(start) => start.done.clone(),
                 State::Ended { why, until } if until.is_none_or(|until| Instant::now() < until) => {
-                    return Err(NoServer {
-                        code: "server_failed",
-                        id: Some(slot.key.id.clone()),
-                        why: why.clone(),
-                    });
+                    let again = until.map(|until| until.saturating_duration_since(Instant::now()));
+                    return Err(NoServer::ended(&slot.key.id, why, again));
                 }
                 State::Idle | State::Ended { .. } if self.is_closed() => {
                     return Err(NoServer::closed(&slot.key.id));

@@ -245,7 +245,8 @@ fn status_line(server: &ServerStatus) -> String {
         let _ = write!(text, ", version {version}");
     }
     if let Some(pid) = server.pid {
-        let _ = write!(text, ", pid {pid}, {} documents open", server.documents);
+        let plural = if server.documents == 1 { "" } else { "s" };
+        let _ = write!(text, ", pid {pid}, {} document{plural} open", server.documents);
     }
     if let Some(why) = &server.why {
         let _ = write!(text, " ({why})");

@@ -77,13 +77,8 @@ impl Tool for RenameTool {
             let stop = Stop::new().telling(cx);
             let _guard = stop.on_drop();
             let rename = self.lsp.plan_rename(&args, &stop).await?;
-            let title = format!(
-                "rename `{}` to `{}`: {} places in {} files",
-                rename.old,
-                args.new_name,
-                rename.renamed,
-                rename.files.len()
-            );
+            let title =
+                format!("rename `{}` to `{}`: {}", rename.old, args.new_name, extent(&rename));
             Ok(Preview::new(PreviewKind::Edit, title)
                 .with_body(listed(&rename))
                 .with_changes(rename.plan().changes())
@@ -136,13 +131,7 @@ fn text(rename: &PlannedRename, new: &str) -> String {
     if let Some(definition) = &rename.from_definition {
         let _ = write!(text, ", renamed from its definition at {definition}");
     }
-    let _ = write!(
-        text,
-        "\nrenamed `{}` to `{new}`: {} places in {} files",
-        rename.old,
-        rename.renamed,
-        rename.files.len()
-    );
+    let _ = write!(text, "\nrenamed `{}` to `{new}`: {}", rename.old, extent(rename));
     match rename.references {
         Some(count) => {
             let _ = write!(text, ", every one of {count} references among them");
@@ -161,6 +150,13 @@ fn text(rename: &PlannedRename, new: &str) -> String {
         let _ = write!(text, "\n{left}");
     }
     text
+}
+
+/// How many places in how many files.
+fn extent(rename: &PlannedRename) -> String {
+    let plural =
+        |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    format!("{} in {}", plural(rename.renamed, "place"), plural(rename.files.len(), "file"))
 }
 
 fn listed(rename: &PlannedRename) -> String {

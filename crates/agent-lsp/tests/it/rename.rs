@@ -309,7 +309,7 @@ fn what_is_left_of_the_old_name_is_told_with_its_total() {
     let left = rename::leftovers(&checkout.workspace, changes.plan(), "area", &stop).unwrap();
     assert_eq!(
         left.text("area"),
-        "`area` still stands as text in 33 lines of 4 files (comments, strings, other languages, or code that the server does not know):\n  docs/a.md:1: the \
+        "`area` still stands as text in 33 lines of 4 files (comments, strings, other languages, other symbols of that name, or code that the server does not know):\n  docs/a.md:1: the \
          area\n  lib.py:2: # area and area\n  many.txt:1: area\n  many.txt:2: area\n  many.txt:3: area\n  many.txt:4: \
          area\n  many.txt:5: area\n  schema.sql:1: SELECT area FROM t;\n  and 25 more"
     );
@@ -334,7 +334,7 @@ fn a_file_that_a_rename_moves_is_looked_at_under_its_new_name() {
     let left = rename::leftovers(&checkout.workspace, changes.plan(), "area", &stop).unwrap();
     assert_eq!(
         left.text("area"),
-        "`area` still stands as text in 1 line of 1 file (comments, strings, other languages, or code that the server does not know):\n  surface.rs:1: // area\n1 \
+        "`area` still stands as text in 1 line of 1 file (comments, strings, other languages, other symbols of that name, or code that the server does not know):\n  surface.rs:1: // area\n1 \
          file too large or unreadable were not looked at for `area`"
     );
 }

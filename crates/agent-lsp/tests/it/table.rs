@@ -214,14 +214,15 @@ fn a_row_that_cannot_be_used_is_named() {
 fn in_an_untrusted_checkout_rust_analyzer_runs_none_of_its_code() {
     let table = ServerTable::bundled();
     let server = table.by_id("rust-analyzer").unwrap();
+    let search = json!({"symbol": {"search": {"kind": "all_symbols", "limit": 10_000}}});
     assert_eq!(
         server.settings_for(Trust::Trusted),
-        json!({"rust-analyzer": {"checkOnSave": true}})
+        json!({"rust-analyzer": {"checkOnSave": true, "workspace": search}})
     );
     assert_eq!(
         server.settings_for(Trust::Untrusted),
         json!({"rust-analyzer": {
-            "checkOnSave": false, "cargo": {"buildScripts": {"enable": false}}, "procMacro": {"enable": false},
+            "workspace": search, "checkOnSave": false, "cargo": {"buildScripts": {"enable": false}}, "procMacro": {"enable": false},
         }})
     );
 }

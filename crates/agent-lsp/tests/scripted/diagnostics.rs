@@ -131,6 +131,35 @@ pub(crate) async fn what_a_server_takes_back_is_waited_for() {
     }
 }
 
+/// clangd publishes twice for a text when the headers changed with it, and is idle for a moment between.
+// spec: LSP-13, LSP-16
+pub(crate) async fn what_is_found_with_old_headers_is_not_taken_as_final() {
+    let status = |state: &str| {
+        Step::notify("textDocument/clangd.fileStatus", json!({ "uri": "${uri}", "state": state }))
+    };
+    let publish = |list: &[Value]| Step::publish(list.iter().cloned()).version(Version::Message);
+    let stale = publish(&[error(0, "undeclared function")]);
+    let twice = [
+        status("parsing includes, parsing main file"),
+        stale.clone(),
+        status("parsing includes"),
+        status("idle"),
+        Step::Wait(200),
+        publish(&[]),
+        status("idle"),
+    ];
+    let once = [status("parsing includes"), stale.clone(), status("idle")];
+    // It was at work after it published, and nothing came of it.
+    let quiet = [stale, status("parsing includes"), Step::Wait(50), status("idle")];
+    for (steps, state) in
+        [(twice.to_vec(), "clean"), (once.to_vec(), "dirty"), (quiet.to_vec(), "dirty")]
+    {
+        let script = Script::toy("toy", Toy::without_diagnostics()).on(OPEN, steps);
+        let checkout = Setup::new([row(script).wait(VERSIONED)]).file("a.toy", "a\n").make();
+        assert_eq!(checkout.diagnostics("a.toy").await.0, state);
+    }
+}
+
 // spec: LSP-04
 // report: D3
 pub(crate) async fn a_first_incomplete_publish_is_not_taken_as_final() {

@@ -72,6 +72,7 @@ fn main() {
             a_marker_without_a_binary_starts_nothing
             a_program_that_is_too_old_is_no_program
             what_another_server_stands_in_for_is_missing_in_the_status_alone
+            what_a_linter_finds_alone_is_not_all
             a_binary_that_cannot_run_is_no_binary
             a_binary_without_a_marker_starts_nothing
             a_file_that_no_server_takes_is_said
@@ -96,6 +97,7 @@ fn main() {
             what_is_empty_while_the_server_reads_the_project_is_asked_again
             references_wait_until_the_project_is_read
             a_server_that_knows_open_files_alone_is_shown_those_with_the_name
+            a_server_that_searches_no_workspace_is_not_taken_for_one_that_finds_nothing
             a_server_that_reads_for_longer_than_a_call_waits_is_not_ready
             a_server_that_cannot_read_the_project_answers_partially
             a_search_over_several_servers_says_which_evidence_it_has
@@ -111,6 +113,7 @@ fn main() {
             every_way_of_telling_gives_errors_and_warnings_and_clean
             a_server_that_registers_late_is_asked_all_the_same
             what_a_server_takes_back_is_waited_for
+            what_is_found_with_old_headers_is_not_taken_as_final
             lists_of_a_check_that_came_out_of_order_are_not_taken_for_it
             a_first_incomplete_publish_is_not_taken_as_final
             silence_is_unknown_and_never_clean

@@ -186,7 +186,7 @@ pub(crate) async fn code_actions_are_listed_and_nothing_is_applied() {
     let answer = checkout.try_ask("code_actions", "a.toy", 1, "missing").await.unwrap();
     assert_eq!(
         answer.joined_text(),
-        "resolved `missing` at a.toy:1:1\n1 code actions\n- define `missing` (quickfix)\n\
+        "resolved `missing` at a.toy:1:1\n1 code action\n- define `missing` (quickfix)\n\
          they are listed, not applied: make the change with edit"
     );
     let log = checkout.log();
@@ -601,4 +601,27 @@ pub(crate) async fn a_server_that_knows_open_files_alone_is_shown_those_with_the
     let known = setup(160).file("build/index.toys", "").make();
     let answer = known.try_ask("references", "a.toy", 1, "area").await.unwrap();
     assert_eq!((&answer.data["total"], &answer.data["evidence"]), (&json!(2), &json!("confirmed")));
+}
+
+// spec: LSP-09, LSP-16
+pub(crate) async fn a_server_that_searches_no_workspace_is_not_taken_for_one_that_finds_nothing() {
+    let other =
+        Script::toy("other", Toy::push()).capabilities(json!({ "workspaceSymbolProvider": null }));
+    let other = row(other).key("languages", r#"{ other = ["*.other"] }"#);
+    let search = json!({ "action": "symbols", "query": "area" });
+    let alone = Setup::new([other]).file("b.other", "b\n").make();
+    alone.call("lsp", json!({ "action": "diagnostics", "file": "b.other" })).await.unwrap();
+    let error = alone.call("lsp", search.clone()).await.unwrap_err();
+    assert_eq!((error.kind, error.code.as_ref()), (ErrorKind::Unavailable, "unsupported"));
+
+    let other =
+        Script::toy("other", Toy::push()).capabilities(json!({ "workspaceSymbolProvider": null }));
+    let other = row(other).key("languages", r#"{ other = ["*.other"] }"#);
+    let both = Setup::new([other, toy(Toy::push())])
+        .file("b.other", "b\n")
+        .file("a.toy", "def area\n")
+        .make();
+    both.call("lsp", json!({ "action": "diagnostics", "file": "b.other" })).await.unwrap();
+    let found = both.call("lsp", search).await.unwrap();
+    assert_eq!(found.joined_text(), "1 symbol:\na.toy\n  1: function area");
 }

@@ -302,6 +302,16 @@ pub(crate) async fn what_another_server_stands_in_for_is_missing_in_the_status_a
     }
 }
 
+// spec: LSP-04, LSP-16
+pub(crate) async fn what_a_linter_finds_alone_is_not_all() {
+    let script = |id: &str| row(Script::toy(id, Toy::pull())).wait(PULL);
+    let rows = [script("wanted").key("priority", "1").missing(), script("lint").linter()];
+    let checkout = Setup::new(rows).file("a.toy", "def area\narea\n").make();
+    let (state, why, _) = checkout.diagnostics("a.toy").await;
+    assert_eq!(state, "unknown", "{why}");
+    assert!(why.contains("to install it: make toy"), "{why}");
+}
+
 // spec: LSP-01, LSP-11
 // report: D9
 pub(crate) async fn a_binary_that_cannot_run_is_no_binary() {
