@@ -348,6 +348,10 @@ impl Ledger {
         };
         report.remaining = all;
         report.finish();
+        let elsewhere = self.known.iter().filter(|(file, _)| !report.is_of(file));
+        let known = elsewhere.flat_map(|(_, servers)| servers.values()).flat_map(Counted::iter);
+        let errors = known.filter(|found| found.severity == Severity::Error).count();
+        report.elsewhere = errors.saturating_sub(report.new_elsewhere());
     }
 
     fn known(&self, file: &str, server: &str) -> Option<&Counted> {

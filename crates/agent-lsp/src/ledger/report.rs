@@ -40,10 +40,12 @@ pub struct Report {
     pub state: State,
     /// All that the written files have now, as far as it is known.
     pub remaining: Vec<Diagnostic>,
+    /// How many errors other files had before, when they were looked at last.
+    pub elsewhere: usize,
+    /// The written files.
+    files: Vec<String>,
     /// Whether it is of written files at all.
     has_written: bool,
-    /// The one written file, where there is one.
-    alone: Option<String>,
 }
 
 /// The news of one file.
@@ -107,10 +109,8 @@ impl Report {
         let new: Vec<FileNews> = written.into_iter().map(of).collect();
         Self {
             has_written: !new.is_empty(),
-            alone: match new.as_slice() {
-                [one] => Some(one.file.clone()),
-                _ => None,
-            },
+            elsewhere: 0,
+            files: new.iter().map(|news| news.file.clone()).collect(),
             new,
             fixed: Vec::new(),
             pending: Vec::new(),
@@ -160,9 +160,24 @@ impl Report {
         self.remaining.dedup_by(|a, b| a.says_the_same(b));
     }
 
-    /// The written file that it is of, if that is one.
-    pub(crate) fn written_alone(&self) -> Option<&str> {
-        self.alone.as_deref()
+    /// The lines of what settled since the last result; with the file, where they do not name it.
+    pub(crate) fn late_text(&self) -> String {
+        let text = self.text();
+        match self.files.as_slice() {
+            [file] if self.new.is_empty() => format!("since the last result, {file}: {text}"),
+            _ => format!("since the last result: {text}"),
+        }
+    }
+
+    /// Whether a file was written.
+    pub(super) fn is_of(&self, file: &str) -> bool {
+        self.files.iter().any(|written| written == file)
+    }
+
+    /// How many errors are new in other files.
+    pub(super) fn new_elsewhere(&self) -> usize {
+        let others = self.new.iter().filter(|news| news.origin == Origin::Other);
+        others.map(|news| news.new.len()).sum()
     }
 
     /// Whether there is nothing to tell but that nothing changed.
@@ -277,6 +292,14 @@ impl Report {
             (_, false) => format!("not confirmed yet ({})", pending.join(", ")),
             _ if !self.unseen.is_empty() => {
                 format!("not confirmed: no server looked at {}", self.unseen.join(", "))
+            }
+            (State::Clean, true) if self.elsewhere > 0 => {
+                let plural = if self.elsewhere == 1 { "" } else { "s" };
+                format!(
+                    "no errors or warnings in what was written, confirmed; other files had {} error{plural} when they were \
+                     looked at last",
+                    self.elsewhere
+                )
             }
             (State::Clean, true) => "no errors or warnings, confirmed".to_owned(),
             (_, true) if new == 0 => format!("no new diagnostics; {old} from before"),

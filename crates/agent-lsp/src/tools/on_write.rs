@@ -74,7 +74,7 @@ impl Lsp {
     /// of a tool that did its job.
     async fn with_diagnostics(&self, mut output: ToolOutput) -> ToolOutput {
         let report = self.after_write(&output.changes).await;
-        let mut late: Vec<_> = self.take_late().iter().map(late_text).collect();
+        let mut late: Vec<_> = self.take_late().iter().map(Report::late_text).collect();
         if let Some(report) = report {
             let text = report.text();
             if !text.is_empty() {
@@ -281,15 +281,6 @@ impl Lsp {
         let checks = self.shared.supervisor.checks();
         let snapshot = running.client.settled(file, shown, &sent, checks, deadline).await;
         (snapshot, Some(sent.synced.version))
-    }
-}
-
-/// What settled since the last result; of what file, where the lines do not name it.
-fn late_text(report: &Report) -> String {
-    let text = report.text();
-    match report.written_alone() {
-        Some(file) if report.new.is_empty() => format!("since the last result, {file}: {text}"),
-        _ => format!("since the last result: {text}"),
     }
 }
 

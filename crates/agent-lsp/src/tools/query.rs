@@ -73,10 +73,7 @@ impl Tool for QueryTool {
             let mut output = self.answer(&args).await?;
             // What settled since the last result belongs to the next one, whichever it is.
             for report in self.lsp.take_late() {
-                output = output.with_part(agent_tool_core::Part::text(format!(
-                    "since the last result: {}",
-                    report.text()
-                )));
+                output = output.with_part(agent_tool_core::Part::text(report.late_text()));
             }
             Ok(output)
         })

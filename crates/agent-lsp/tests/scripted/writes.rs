@@ -164,7 +164,11 @@ pub(crate) async fn new_errors_of_other_files_are_told() {
             "{name}"
         );
         let again = checkout.write("lib.toy", "def areas\n# more\n").await;
-        assert_eq!(woven(&again), CLEAN, "{name}");
+        assert_eq!(
+            woven(&again),
+            "no errors or warnings in what was written, confirmed; other files had 1 error when they were looked at last",
+            "{name}"
+        );
         let fixed = checkout.write("lib.toy", "def area\n").await;
         assert_eq!(fixed_of(&fixed), [undefined("area")], "{name}");
     }
@@ -327,6 +331,42 @@ pub(crate) async fn what_settles_late_comes_with_the_next_result_and_once() {
     assert!(!next.joined_text().contains("since the last result"), "{}", next.joined_text());
     // What was told late is told.
     assert_eq!(new_of(&checkout.write("a.toy", "areas\n#\n").await), Vec::<String>::new());
+}
+
+// spec: LSP-13, LSP-16
+pub(crate) async fn a_late_clean_names_its_file() {
+    let late = Rule::on(CHANGE).nth(Nth::Only(1)).then([Step::Wait(600), Step::Default]);
+    let checkout = Setup::new([row(Script::toy("toy", Toy::push()).rule(late))])
+        .file("a.toy", "def area\n")
+        .file("b.toy", "def b\n")
+        .waits(|waits| waits.write = Duration::from_millis(200))
+        .make();
+    checkout.diagnostics("a.toy").await;
+    checkout.write("a.toy", "def areas\n").await;
+    let told = until_late(&checkout).await;
+    let expected = "since the last result, a.toy: no errors or warnings, confirmed";
+    assert!(told.contains(expected), "{told}");
+}
+
+/// Errors that were told of other files are not forgotten by a write that leaves them as they are.
+// spec: LSP-13, LSP-16
+pub(crate) async fn a_clean_write_says_that_other_files_have_errors() {
+    let script = Script::toy("toy", Toy::pull());
+    let checkout = Setup::new([row(script).wait(PULL)])
+        .file("a.toy", "def area\n")
+        .file("b.toy", "nothing\n")
+        .make();
+    checkout.diagnostics("b.toy").await;
+    assert_eq!(
+        woven(&checkout.write("a.toy", "def area\n#\n").await),
+        "no errors or warnings in what was written, confirmed; other files had 1 error when they were looked at last"
+    );
+    assert_eq!(state_of(&checkout.write("a.toy", "def area\n").await), "clean");
+    checkout.write("b.toy", "def nothing\n").await;
+    assert_eq!(
+        woven(&checkout.write("a.toy", "def area\n#\n").await),
+        "no errors or warnings, confirmed"
+    );
 }
 
 // spec: LSP-13, LSP-16
