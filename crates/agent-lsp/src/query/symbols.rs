@@ -19,6 +19,7 @@ use crate::{
         CallError, Readiness,
         requests::{DocumentSymbol, WorkspaceSymbol},
     },
+    supervisor::Running,
     uri,
 };
 
