@@ -71,8 +71,10 @@ impl Session {
         }
         let workspace = Workspace::open(&root).unwrap();
         let edits = Edits::open(&workspace, outer.path().join("state")).unwrap();
-        // Under cargo it would overrule what a checkout says of its toolchain.
-        let environment = EnvironmentRule::new().remove("RUSTUP_TOOLCHAIN");
+        // Set for the tests themselves, they would overrule what a checkout says of its toolchain, and let its builds
+        // wait for those of this repository.
+        let environment =
+            EnvironmentRule::new().remove("RUSTUP_TOOLCHAIN").remove("CARGO_TARGET_DIR");
         let launcher = Launcher::new(Guard::new()).environment(environment);
         let mut waits = Waits::default();
         (waits.answer, waits.write, waits.write_and_start) = (LONG, LONG, LONG);
