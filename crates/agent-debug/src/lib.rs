@@ -19,14 +19,14 @@ pub use crate::{
     connection::MAX_MESSAGE_BYTES,
     debugger::{
         AttachArgs, BreakpointsArgs, Debugger, LAUNCH_TIME, LaunchArgs, MAX_FRAMES,
-        MAX_OUTPUT_SHOWN, MAX_WAIT_TIME, OutputReport, PAUSE_TIME, RunArgs, STEP_TIME,
-        StatusReport, Step,
+        MAX_OUTPUT_SHOWN, MAX_WAIT_TIME, PAUSE_TIME, RunArgs, STEP_TIME, Step,
     },
     output::MAX_OUTPUT_BYTES,
     report::{
         AdapterState, AdaptersReport, EvaluateReport, LocalsReport, MAX_CHILDREN,
-        MAX_EVALUATED_CHARS, MAX_RESULT_BYTES, MAX_VALUE_CHARS, RunReport, RunState, ScopeShown,
-        ScopesReport, StackReport, ThreadShown, ThreadsReport, VariableShown, VariablesReport,
+        MAX_EVALUATED_CHARS, MAX_RESULT_BYTES, MAX_VALUE_CHARS, OutputReport, RunReport, RunState,
+        ScopeShown, ScopesReport, StackReport, StatusReport, ThreadShown, ThreadsReport,
+        VariableShown, VariablesReport,
     },
     session::{MAX_REQUEST_TIME, MAX_SESSION_TIME, MAX_START_TIME, MAX_VARIABLES_TIME},
     source::FrameShown,

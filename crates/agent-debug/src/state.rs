@@ -22,6 +22,9 @@ use crate::{
 /// What delve and dart say where they send no event for it.
 const EXIT_WORDS: [&str; 2] = ["has exited with status ", "Exited ("];
 
+/// How lldb repeats the commands that it was given.
+const ECHOES: [&str; 3] = ["(lldb) ", "Running initCommands:", "Running attachCommands:"];
+
 /// What dart says of a program that ended well.
 const WELL: &str = "Exited.";
 
@@ -323,7 +326,9 @@ impl State {
 
     /// What the adapter itself said last.
     pub(crate) fn console_tail(&self, bytes: usize) -> String {
-        self.console.since(0, bytes).text.trim().to_owned()
+        let text = self.console.since(0, bytes).text;
+        let lines = text.lines().filter(|line| !ECHOES.iter().any(|echo| line.starts_with(echo)));
+        lines.collect::<Vec<_>>().join("\n").trim().to_owned()
     }
 }
 

@@ -101,6 +101,9 @@ impl Debugger {
         report.thread = thread.map(|id| ThreadShown { id, name: None });
         report.frames = self.shown(live, &frames);
         report.frame = report.frames.first().cloned().map(|top| self.inner.places.with_text(top));
+        if let Some(user) = report.frames.iter_mut().find(|frame| frame.user) {
+            *user = self.inner.places.with_text(user.clone());
+        }
         if reason.crash {
             report.locals = self.crash_locals(live, &report.frames).await;
             sleep(CRASH_OUTPUT_TIME).await;
@@ -329,6 +332,7 @@ fn dull(text: &str, reason: &str) -> bool {
         || text == reason.to_lowercase()
         || text == "signal"
         || text == "trace"
+        || text == "exception"
         || text.starts_with("breakpoint ") && text.len() < "breakpoint 100.100".len()
         || text == "paused on breakpoint"
         || text.starts_with("step ")

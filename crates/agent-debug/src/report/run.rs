@@ -127,6 +127,13 @@ impl RunReport {
         if let Some((line, code)) = line {
             let _ = write!(text, "\n  {line} | {code}");
         }
+        let user = self.frames.iter().find(|frame| frame.user);
+        if let Some(user) =
+            user.filter(|user| self.frame.as_ref().is_some_and(|top| top.id != user.id))
+        {
+            let code = user.text.as_deref().unwrap_or_default();
+            let _ = write!(text, "\n  called by {} in {} | {code}", user.place(), user.function);
+        }
         self.stack(&mut text);
         if let Some(locals) = &self.locals {
             let _ =

@@ -28,7 +28,12 @@ async fn stop_at(checkout: &Checkout, text: &str, mode: &str, mark: &str) -> Val
 pub(crate) fn a_panic_stops_a_program_and_comes_back_in_one_call() {
     block_on(async {
         let (checkout, text) = checkout();
-        let stop = launch(&checkout, "crash").await;
+        let args = json!({"op": "launch", "program": "sample", "args": ["crash"]});
+        let output = checkout.call(args).await.unwrap();
+        let stop = &output.data;
+        let called =
+            format!("called by src/main.rs:{} in sample::crash | v[std", line(&text, "crash"));
+        assert!(output.joined_text().contains(&called), "{}", output.joined_text());
         assert_eq!(
             (&stop["state"], &stop["reason"]),
             (&json!("stopped"), &json!("panic")),
