@@ -174,8 +174,8 @@ pub(crate) async fn what_neither_the_rename_nor_the_references_reach_is_told() {
     assert_eq!(renamed.data["renamed"], 1);
     assert_eq!(left(&renamed), ["a.toy:1", "a.toy:2", "a.toy:3", "b.toy:1"]);
     let text = renamed.joined_text();
-    let told = "`area` still stands as text in 4 lines of 2 files (comments, strings, other languages, or code \
-                that the server does not know):\n  a.toy:1: area\n";
+    let told = "`area` still stands as text in 4 lines of 2 files (comments, strings, other languages, other \
+                symbols of that name, or code that the server does not know):\n  a.toy:1: area\n";
     assert!(text.contains(told), "{text}");
     // Without references nothing can be held against it, and that is said.
     let script =
