@@ -28,6 +28,10 @@ use crate::{
 /// How much of a start's budget the start itself may take: three of four parts.
 const START_SHARE: (u32, u32) = (3, 4);
 
+/// What a linter does not look for.
+const ONLY_LINTED: &str = "no server of its language is installed, only a linter; `lsp` with the action status \
+                           says which there are";
+
 struct OnWrite {
     inner: Arc<dyn Tool>,
     lsp: Lsp,
@@ -67,6 +71,8 @@ struct Target {
     servers: Vec<Arc<Running>>,
     /// Servers that exist and could not be asked.
     missing: Vec<NoServer>,
+    /// Whether linters alone look at it, since no server of its language is installed.
+    only_linted: bool,
 }
 
 impl Lsp {
@@ -143,13 +149,24 @@ impl Lsp {
             ChangeKind::Deleted => None,
             _ => Some(change.after.as_text().unwrap_or_default().to_owned()),
         };
-        Some(Target { file, shown, before, after, servers: Vec::new(), missing: Vec::new() })
+        Some(Target {
+            file,
+            shown,
+            before,
+            after,
+            servers: Vec::new(),
+            missing: Vec::new(),
+            only_linted: false,
+        })
     }
 
     async fn find_servers(&self, target: &mut Target, patience: Duration) {
         // Nothing is installed for it: that is said by `status`, not by every write.
         let found = self.shared.supervisor.all_within(&target.file, patience).await;
         if let Ok((servers, failures)) = found {
+            // One that another stands in for is not among these.
+            target.only_linted =
+                !servers.is_empty() && failures.iter().any(|failure| !failure.is_told());
             target.servers = servers;
             target.missing = failures.into_iter().filter(NoServer::is_told).collect();
         }
@@ -242,6 +259,10 @@ impl Lsp {
             observed.extend(self.unobserved_beside(targets));
         }
         for target in targets.iter().filter(|target| target.after.is_some()) {
+            if target.only_linted {
+                let why = Unsettled::NotLookedFor { why: ONLY_LINTED.to_owned() };
+                observed.push(Observed::new(&target.shown, "the rest", Seen::Unsettled(why)));
+            }
             for missing in &target.missing {
                 let why = match missing.is_untrusted() {
                     true => Unsettled::NotLookedFor { why: missing.why.clone() },

@@ -310,6 +310,9 @@ pub(crate) async fn what_a_linter_finds_alone_is_not_all() {
     let (state, why, _) = checkout.diagnostics("a.toy").await;
     assert_eq!(state, "unknown", "{why}");
     assert!(why.contains("to install it: make toy"), "{why}");
+    let written = checkout.write("a.toy", "def area\n").await;
+    assert_eq!(state_of(&written), "unknown");
+    assert!(woven(&written).starts_with("diagnostics unknown for a.toy (the rest: no server"));
 }
 
 // spec: LSP-01, LSP-11
