@@ -22,7 +22,7 @@ use self::actor::Actor;
 use crate::{
     Language, Limits, boot,
     outcome::Outcome,
-    wire::{Stream, ToolReply},
+    wire::ToolReply,
 };
 
 /// How long an interpreter may take to say that it is there.
@@ -88,7 +88,7 @@ pub(crate) struct Job {
 #[derive(Debug)]
 pub(crate) enum CellEvent {
     /// Output, as it came.
-    Output(Stream, Vec<u8>),
+    Output(Vec<u8>),
     /// The cell calls a tool.
     Call { id: String, name: String, args: Value },
     /// It does not wait for it any more.

@@ -11,6 +11,7 @@ mod language;
 pub mod outcome;
 pub mod render;
 pub mod rewrite;
+pub mod sandbox;
 mod tool;
 mod wire;
 

@@ -4,6 +4,7 @@ import builtins
 import faulthandler
 import os
 import queue
+import resource
 import signal
 import sys
 import threading
@@ -82,8 +83,16 @@ def preload():
         __import__(name)
 
 
+def set_limits(boot):
+    """What the system itself holds this process and its children to."""
+    for name, limit in (("memory_bytes", resource.RLIMIT_AS), ("processes", resource.RLIMIT_NPROC)):
+        if boot.get(name):
+            resource.setrlimit(limit, (boot[name], boot[name]))
+
+
 def run(boot):
     os.setsid()
+    set_limits(boot)
     STATE.pid = os.getpid()
     channel.token = boot["token"]
     signal.signal(signal.SIGINT, channel.on_interrupt)

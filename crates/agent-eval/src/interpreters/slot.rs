@@ -139,7 +139,7 @@ async fn execute(inner: &Inner, kernel: &Kernel, cell: &Cell, cx: &Context) -> O
             }
         };
         match event {
-            CellEvent::Output(_, bytes) => {
+            CellEvent::Output(bytes) => {
                 cx.emit(Event::Output { text: String::from_utf8_lossy(&bytes).into_owned() });
             }
             CellEvent::Call { id, name, args } => calls.begin(id, name, args),

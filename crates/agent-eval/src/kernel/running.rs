@@ -66,7 +66,7 @@ impl Running {
     pub(super) fn text(&mut self, stream: Stream, bytes: Vec<u8>) {
         if self.collector.text(stream, &bytes) {
             self.alive();
-            let _ = self.events.send(CellEvent::Output(stream, bytes));
+            let _ = self.events.send(CellEvent::Output(bytes));
         }
     }
 

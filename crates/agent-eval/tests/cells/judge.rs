@@ -7,7 +7,7 @@ use regex::Regex;
 use serde_json::Value;
 
 /// What is wrong with the data of the last cell; empty where all is right.
-pub fn judge(expect: &Value, max_ms: Option<u64>, data: &Value) -> Vec<String> {
+pub(crate) fn judge(expect: &Value, max_ms: Option<u64>, data: &Value) -> Vec<String> {
     let mut faults = Vec::new();
     let mut fault = |what: &str, got: &dyn std::fmt::Debug| faults.push(format!("{what}: {got:?}"));
     let text =
