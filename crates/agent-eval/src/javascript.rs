@@ -65,7 +65,9 @@ fn rewrite(code: &str) -> Prepared {
         module::statement(&source, statement, &mut edits);
     }
     module::calls(&source, root, &mut edits);
-    let last = children(root).into_iter().rfind(|node| !matches!(node.kind(), "comment" | "empty_statement"));
+    let last = children(root)
+        .into_iter()
+        .rfind(|node| !matches!(node.kind(), "comment" | "empty_statement"));
     Prepared {
         shows_value: last.is_some_and(has_value),
         declares: declares(&source, root),
@@ -80,7 +82,8 @@ fn readable(code: &str) -> Option<String> {
     if let Some(object) = as_object(code) {
         return Some(object);
     }
-    let whole = |source: &str| parse(JAVASCRIPT, source).is_some_and(|tree| !tree.root_node().has_error());
+    let whole =
+        |source: &str| parse(JAVASCRIPT, source).is_some_and(|tree| !tree.root_node().has_error());
     if whole(code) {
         return Some(code.to_owned());
     }
@@ -112,9 +115,10 @@ fn as_object(code: &str) -> Option<String> {
         return Some(object);
     }
     let first = children(root).into_iter().find(|node| node.kind() != "comment")?;
-    let is_block = first.kind() == "statement_block" && !children(first).iter().all(|inner| {
-        matches!(inner.kind(), "labeled_statement" | "expression_statement" | "comment")
-    });
+    let is_block = first.kind() == "statement_block"
+        && !children(first).iter().all(|inner| {
+            matches!(inner.kind(), "labeled_statement" | "expression_statement" | "comment")
+        });
     (!is_block).then_some(object)
 }
 
@@ -141,10 +145,16 @@ fn declares(source: &str, root: Node<'_>) -> Vec<String> {
                 .filter_map(|one| one.child_by_field_name("name"))
                 .for_each(|pattern| bound(source, pattern, &mut names)),
             "class_declaration" => {
-                names.extend(declaration.child_by_field_name("name").map(|name| text(source, name).to_owned()));
+                names.extend(
+                    declaration
+                        .child_by_field_name("name")
+                        .map(|name| text(source, name).to_owned()),
+                );
             }
             "import_statement" => {
-                if let Some(clause) = children(declaration).into_iter().find(|node| node.kind() == "import_clause") {
+                if let Some(clause) =
+                    children(declaration).into_iter().find(|node| node.kind() == "import_clause")
+                {
                     bound(source, clause, &mut names);
                 }
             }
@@ -157,7 +167,9 @@ fn declares(source: &str, root: Node<'_>) -> Vec<String> {
 /// The names that a pattern binds.
 fn bound(source: &str, pattern: Node<'_>, names: &mut Vec<String>) {
     match pattern.kind() {
-        "identifier" | "shorthand_property_identifier_pattern" => names.push(text(source, pattern).to_owned()),
+        "identifier" | "shorthand_property_identifier_pattern" => {
+            names.push(text(source, pattern).to_owned())
+        }
         "pair_pattern" => {
             if let Some(value) = pattern.child_by_field_name("value") {
                 bound(source, value, names);
@@ -169,7 +181,9 @@ fn bound(source: &str, pattern: Node<'_>, names: &mut Vec<String>) {
             }
         }
         "import_specifier" => {
-            let field = pattern.child_by_field_name("alias").or_else(|| pattern.child_by_field_name("name"));
+            let field = pattern
+                .child_by_field_name("alias")
+                .or_else(|| pattern.child_by_field_name("name"));
             names.extend(field.map(|name| text(source, name).to_owned()));
         }
         _ => children(pattern).into_iter().for_each(|inner| bound(source, inner, names)),
@@ -225,12 +239,19 @@ mod tests {
             code("import j from './a.json' with { type: 'json' }"),
             "const { default: j } = await __import('./a.json', { with: { type: 'json' } });"
         );
-        assert_eq!(code("const m = await import('./x.mjs')"), "const m = await __import('./x.mjs')");
+        assert_eq!(
+            code("const m = await import('./x.mjs')"),
+            "const m = await __import('./x.mjs')"
+        );
     }
 
     #[test]
     fn what_stands_in_a_string_or_a_comment_is_left_alone() {
-        for source in ["const s = \"import x from 'y'\"; // import z from 'w'", "`import(${1})`", "x.import('a')"] {
+        for source in [
+            "const s = \"import x from 'y'\"; // import z from 'w'",
+            "`import(${1})`",
+            "x.import('a')",
+        ] {
             assert_eq!(code(source), source);
         }
     }
@@ -252,24 +273,39 @@ mod tests {
 
     #[test]
     fn types_become_spaces_and_what_cannot_be_erased_is_said() {
-        let erased = rewrite("const n: number = 3\nfunction f(x?: string): number { return (x as any)!.length }\ntype T = 1\nf()");
+        let erased = rewrite(
+            "const n: number = 3\nfunction f(x?: string): number { return (x as any)!.length }\ntype T = 1\nf()",
+        );
         assert_eq!(erased.hint, None);
         assert_eq!(erased.code.lines().count(), 4);
-        assert!(!erased.code.contains("number") && !erased.code.contains(" as "), "{}", erased.code);
+        assert!(
+            !erased.code.contains("number") && !erased.code.contains(" as "),
+            "{}",
+            erased.code
+        );
         assert!(rewrite("enum E { A }\nE.A").hint.is_some());
         assert_eq!(rewrite("const = 3").hint, None);
     }
 
     #[test]
     fn only_an_expression_at_the_end_has_a_value() {
-        for (source, shows) in [("1", true), ("let a = 1", false), ("if (1) { 2 }", false), ("1 // end", true), ("", false)] {
+        for (source, shows) in [
+            ("1", true),
+            ("let a = 1", false),
+            ("if (1) { 2 }", false),
+            ("1 // end", true),
+            ("", false),
+        ] {
             assert_eq!(rewrite(source).shows_value, shows, "{source}");
         }
     }
 
     #[test]
     fn declared_names_are_known() {
-        let names = rewrite("import d, { a as b } from 'x'\nconst { c, e: [f], ...g } = h, i = 1\nclass J {}").declares;
+        let names = rewrite(
+            "import d, { a as b } from 'x'\nconst { c, e: [f], ...g } = h, i = 1\nclass J {}",
+        )
+        .declares;
         assert_eq!(names, ["d", "b", "c", "f", "g", "i", "J"]);
     }
 }

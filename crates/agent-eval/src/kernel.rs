@@ -19,11 +19,7 @@ use tokio::{
 };
 
 use self::actor::Actor;
-use crate::{
-    Language, Limits, boot,
-    outcome::Outcome,
-    wire::ToolReply,
-};
+use crate::{Language, Limits, boot, outcome::Outcome, wire::ToolReply};
 
 /// How long an interpreter may take to say that it is there.
 pub const START_WITHIN: Duration = Duration::from_secs(60);

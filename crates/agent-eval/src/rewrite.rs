@@ -156,13 +156,15 @@ impl Rewriter {
         true
     }
 
-    /// The text from a byte of this line on, with the lines that a backslash joins to it, and how many lines that are.
+    /// The text from a byte of this line on, with the lines that a backslash joins to it by a space, as
+    /// IPython does, and how many lines that are.
     fn logical_text(&self, from: usize) -> (String, usize) {
         let here = self.done.len();
         let mut text = self.lines[here][from..].to_owned();
         let mut count = 1;
         while text.ends_with('\\') && here + count < self.lines.len() {
             text.pop();
+            text.push(' ');
             text.push_str(&self.lines[here + count]);
             count += 1;
         }

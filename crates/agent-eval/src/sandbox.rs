@@ -47,7 +47,9 @@ impl Prefix {
     pub fn parse(line: &str) -> Result<Self, NoPrefix> {
         let mut words = split(line)?.into_iter();
         let Some(first) = words.next() else {
-            return Err(NoPrefix("a sandbox is a command such as `bwrap --ro-bind / / --`".to_owned()));
+            return Err(NoPrefix(
+                "a sandbox is a command such as `bwrap --ro-bind / / --`".to_owned(),
+            ));
         };
         let program = find(&first)?;
         let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -88,7 +90,9 @@ impl Sandbox for Prefix {
         let folder = self.folder.as_deref().unwrap_or(&command.folder);
         let mut inner: Vec<OsString> = vec!["/usr/bin/env".into()];
         // An environment of its own does not have ours, and by the mark everything of a run is known.
-        if self.elsewhere && let Some(mark) = command.environment.get(OsStr::new(MARK_VARIABLE)) {
+        if self.elsewhere
+            && let Some(mark) = command.environment.get(OsStr::new(MARK_VARIABLE))
+        {
             let mut set = OsString::from(format!("{MARK_VARIABLE}="));
             set.push(mark);
             inner.push(set);
@@ -122,7 +126,9 @@ fn find(name: &str) -> Result<PathBuf, NoPrefix> {
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(name))
         .find(|path| path.is_file())
-        .ok_or_else(|| NoPrefix(format!("{name} was not found; install it, or name another sandbox")))
+        .ok_or_else(|| {
+            NoPrefix(format!("{name} was not found; install it, or name another sandbox"))
+        })
 }
 
 /// Splits a command line as a shell does, without expanding anything.
@@ -180,7 +186,10 @@ mod tests {
     #[test]
     fn a_command_line_is_split_as_a_shell_does() {
         let words = |line: &str| split(line).map_err(|error| error.to_string());
-        assert_eq!(words("bwrap --bind '/a b' \"/c\\\"d\" e\\ f ''").unwrap(), ["bwrap", "--bind", "/a b", "/c\"d", "e f", ""]);
+        assert_eq!(
+            words("bwrap --bind '/a b' \"/c\\\"d\" e\\ f ''").unwrap(),
+            ["bwrap", "--bind", "/a b", "/c\"d", "e f", ""]
+        );
         assert_eq!(words("x 'y"), Err("a ' is not closed in `x 'y`".to_owned()));
         assert_eq!(words("  ").unwrap(), Vec::<String>::new());
     }
@@ -195,7 +204,12 @@ mod tests {
         let prefix = |line: &str| Prefix::parse(line).unwrap();
         assert_eq!(prefix("/usr/bin/bwrap --ro-bind / /").site(), Site::Here);
         assert!(matches!(prefix("/usr/bin/docker exec -i box").site(), Site::Elsewhere { .. }));
-        assert!(Prefix::parse("no-such-sandbox-here x").unwrap_err().to_string().contains("was not found"));
+        assert!(
+            Prefix::parse("no-such-sandbox-here x")
+                .unwrap_err()
+                .to_string()
+                .contains("was not found")
+        );
         assert!(Prefix::parse("").is_err());
     }
 }

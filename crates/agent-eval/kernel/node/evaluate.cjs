@@ -4,10 +4,11 @@
 const inspector = require("node:inspector");
 const vm = require("node:vm");
 
-const { JSON, Math, Object, Promise } = globalThis;
+const { Object, Promise } = globalThis;
 
 const session = new inspector.Session();
 const KEY = `__agent_${Math.random().toString(36).slice(2)}`;
+const OURS = `globalThis["${KEY}"]`;
 let job = null;
 let boxed;
 let context;
@@ -31,7 +32,7 @@ const unbox = (remote) => {
   if (remote.type === "undefined") return undefined;
   const { objectId, unserializableValue, value } = remote;
   const argument = objectId ? { objectId } : unserializableValue ? { unserializableValue } : { value };
-  const functionDeclaration = `function (value) { globalThis[${JSON.stringify(KEY)}].box(value) }`;
+  const functionDeclaration = `function (value) { ${OURS}.box(value) }`;
   session.post("Runtime.callFunctionOn", { executionContextId: context, functionDeclaration, arguments: [argument] });
   const found = boxed;
   boxed = undefined;
@@ -43,7 +44,7 @@ const giveUp = (outcome) => abort?.(outcome);
 
 /** Evaluates a cell: `{value}`, `{thrown}`, `{failed}` or `{interrupted}`. */
 const evaluate = async (expression) => {
-  gate ??= new vm.Script(`globalThis[${JSON.stringify(KEY)}].go()`, { filename: "[agent-eval]" });
+  gate ??= new vm.Script(`${OURS}.go()`, { filename: "[agent-eval]" });
   const outcome = await new Promise((resolve) => {
     abort = resolve;
     const options = { expression, contextId: context, replMode: true, awaitPromise: true, objectGroup: "cell" };

@@ -35,7 +35,10 @@ const LOADER = `
 
 const source = Buffer.from(JSON.stringify(boot));
 const limits = boot.memory_bytes ? [`--max-old-space-size=${Math.max(16, Math.floor(boot.memory_bytes / 1048576))}`] : [];
-const kernel = spawn(process.execPath, [...limits, "-e", LOADER, String(source.length)], {
+// Node has no way to double a descriptor, and the marks need outputs that no cell closes by their number.
+const DOUBLE = 'exec 4>&1 5>&2; exec "$0" "$@"';
+const program = [process.execPath, ...limits, "-e", LOADER, String(source.length)];
+const kernel = spawn("/bin/sh", ["-c", DOUBLE, ...program], {
   stdio: ["ignore", "pipe", "pipe", "pipe"],
   // A session of its own: no terminal, and a group that can be ended as one.
   detached: true,

@@ -6,11 +6,15 @@ const control = require("agent:control");
 
 // Bound before any cell can replace them.
 const { writeSync } = fs;
-const { Buffer, Map, Promise, Error, JSON, String } = globalThis;
+const { Buffer, Promise, Error, String } = globalThis;
+const { parse, stringify } = JSON;
+
+// The outputs once more, as the supervisor's shell gives them.
+const OUTPUTS = [4, 5];
 
 const state = { parent: {}, running: false, count: 0 };
 const { port1, port2 } = new MessageChannel();
-const pending = new Map();
+const pending = Object.create(null);
 let marks = 0;
 let calls = 0;
 
@@ -27,8 +31,9 @@ const write = (descriptor, text) => {
 
 const mark = () => {
   const text = `\x1e${boot.token}:${++marks}\x1e`;
-  write(1, text);
-  write(2, text);
+  // Not into 1 and 2: a cell may have closed these.
+  write(OUTPUTS[0], text);
+  write(OUTPUTS[1], text);
   return { mark: marks };
 };
 
@@ -55,10 +60,10 @@ class ToolError extends Error {
 
 const call = (name, args) => {
   // Encoded here, so that what JSON cannot hold is the cell's own error.
-  const content = { name: String(name), arguments: JSON.parse(JSON.stringify(args ?? {})) };
+  const content = { name: String(name), arguments: parse(stringify(args ?? {})) };
   const id = `t${++calls}`;
   return new Promise((resolve, reject) => {
-    pending.set(id, { resolve, reject });
+    pending[id] = { resolve, reject };
     sendMarked("tool_request", content, { id });
   });
 };
@@ -74,8 +79,8 @@ const start = (onRequest) => {
       onRequest(message.execute);
       return;
     }
-    const waiting = pending.get(message.id);
-    pending.delete(message.id);
+    const waiting = pending[message.id];
+    delete pending[message.id];
     if (message.reply.ok) waiting?.resolve(message.reply);
     else waiting?.reject(new ToolError(message.reply));
   });

@@ -113,9 +113,9 @@ class Runner:
         STATE.cell_name = "<cell %d>" % STATE.count
         send("status", {"execution_state": "busy"})
         linecache.cache[STATE.cell_name] = (len(source), None, source.splitlines(True), STATE.cell_name)
-        self.prepare(source)
         error = None
         try:
+            self.prepare(source)
             self.attempt(source, metadata.get("rewritten"))
         except SystemExit as exit:
             error = self.exited(exit.code)

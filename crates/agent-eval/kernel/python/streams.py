@@ -8,7 +8,13 @@ from agent_eval_kernel.wire import OUTPUTS, channel
 
 BUFFER = 1 << 16
 
-_same, _dup2, _getcwd = os.path.sameopenfile, os.dup2, os.getcwd
+# Bound here: cells patch `os`.
+_fstat, _dup2, _getcwd = os.fstat, os.dup2, os.getcwd
+
+
+def _same(one, other):
+    one, other = _fstat(one), _fstat(other)
+    return (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 
 
 def _text(descriptor):

@@ -13,6 +13,7 @@ import socket
 import struct
 import sys
 import time
+import traceback
 import types
 
 CHUNK = 1 << 16
@@ -41,6 +42,8 @@ def start_kernel(boot):
             os.close(descriptor)
     try:
         run_kernel(boot)
+    except BaseException:
+        traceback.print_exc()
     finally:
         os._exit(1)
 

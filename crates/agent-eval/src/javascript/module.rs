@@ -14,7 +14,9 @@ pub(super) fn statement(source: &str, node: Node<'_>, edits: &mut Edits) {
             }
         }
         "export_statement" => {
-            let inner = node.child_by_field_name("declaration").or_else(|| node.child_by_field_name("value"));
+            let inner = node
+                .child_by_field_name("declaration")
+                .or_else(|| node.child_by_field_name("value"));
             let end = inner.map_or(node.end_byte(), |inner| inner.start_byte());
             edits.blank(source, node.start_byte()..end);
         }
@@ -35,7 +37,8 @@ pub(super) fn calls(source: &str, root: Node<'_>, edits: &mut Edits) {
             return false;
         }
         if node.kind() == "call_expression"
-            && let Some(function) = node.child(0).filter(|function| text(source, *function) == "import")
+            && let Some(function) =
+                node.child(0).filter(|function| text(source, *function) == "import")
         {
             edits.replace(function.byte_range(), "__import");
         }
@@ -61,7 +64,8 @@ pub(super) fn with_semicolons(source: &str) -> String {
 fn import(source: &str, node: Node<'_>) -> Option<String> {
     let specifier = text(source, node.child_by_field_name("source")?);
     let call = format!("await __import({specifier}{})", attributes(source, node));
-    let Some(clause) = children(node).into_iter().find(|child| child.kind() == "import_clause") else {
+    let Some(clause) = children(node).into_iter().find(|child| child.kind() == "import_clause")
+    else {
         return Some(format!("{call};"));
     };
     let (mut default, mut namespace, mut named) = (None, None, Vec::new());
@@ -104,6 +108,7 @@ fn names(source: &str, node: Node<'_>) -> Vec<String> {
 /// `with { type: "json" }` as the second argument.
 fn attributes(source: &str, node: Node<'_>) -> String {
     let attribute = children(node).into_iter().find(|child| child.kind() == "import_attribute");
-    let object = attribute.and_then(|one| children(one).into_iter().find(|child| child.kind() == "object"));
+    let object =
+        attribute.and_then(|one| children(one).into_iter().find(|child| child.kind() == "object"));
     object.map(|object| format!(", {{ with: {} }}", text(source, object))).unwrap_or_default()
 }

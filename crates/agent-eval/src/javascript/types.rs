@@ -55,22 +55,42 @@ pub(super) fn refusal(source: &str) -> Option<&'static str> {
 fn part(node: Node<'_>) -> Part {
     let parent = node.parent().map(|parent| parent.kind()).unwrap_or_default();
     match node.kind() {
-        "accessibility_modifier" | "override_modifier" | "readonly" if parent.ends_with("_parameter") => Part::Keep,
+        "accessibility_modifier" | "override_modifier" | "readonly"
+            if parent.ends_with("_parameter") =>
+        {
+            Part::Keep
+        }
         "enum_declaration" | "internal_module" | "module" | "import_alias" => Part::Keep,
-        "type_annotation" | "type_arguments" | "type_parameters" | "interface_declaration"
-        | "type_alias_declaration" | "accessibility_modifier" | "override_modifier" | "ambient_declaration"
-        | "implements_clause" | "asserts_annotation" | "type_predicate_annotation" | "function_signature"
-        | "index_signature" | "abstract_method_signature" | "method_signature" => Part::Erase,
+        "type_annotation"
+        | "type_arguments"
+        | "type_parameters"
+        | "interface_declaration"
+        | "type_alias_declaration"
+        | "accessibility_modifier"
+        | "override_modifier"
+        | "ambient_declaration"
+        | "implements_clause"
+        | "asserts_annotation"
+        | "type_predicate_annotation"
+        | "function_signature"
+        | "index_signature"
+        | "abstract_method_signature"
+        | "method_signature" => Part::Erase,
         "as_expression" | "satisfies_expression" | "non_null_expression" => Part::EraseAfterFirst,
         "?" if matches!(parent, "optional_parameter" | "public_field_definition") => Part::Erase,
         "!" if matches!(parent, "public_field_definition" | "variable_declarator") => Part::Erase,
         "abstract" | "readonly" | "declare"
-            if matches!(parent, "abstract_class_declaration" | "public_field_definition" | "ambient_declaration") =>
+            if matches!(
+                parent,
+                "abstract_class_declaration" | "public_field_definition" | "ambient_declaration"
+            ) =>
         {
             Part::Erase
         }
         "import_statement" | "export_statement" if is_type(node, 1) => Part::Erase,
-        "import_specifier" | "export_specifier" if is_type(node, 0) && node.child_count() > 1 => Part::Erase,
+        "import_specifier" | "export_specifier" if is_type(node, 0) && node.child_count() > 1 => {
+            Part::Erase
+        }
         _ => Part::Inside,
     }
 }

@@ -11,12 +11,15 @@ use crate::session::{Session, result};
 // spec: EVAL-07, TIER-09
 pub(crate) async fn a_call_has_the_cell_as_its_parent_and_its_result_is_a_value() {
     let session = Session::new();
-    let code = "[tool('text', {'path': 'a'}), tool('image'), tool('structured'), tool.data('text')]";
+    let code =
+        "[tool('text', {'path': 'a'}), tool('image'), tool('structured'), tool.data('text')]";
     let expected = "['a text', {'data': 'AAAA', 'mime': 'image/png'}, {'n': [1, 2]}, {'lines': 1}]";
     assert_eq!(session.value(code).await, expected);
     let calls = session.tools.calls.lock().unwrap().clone();
     assert_eq!(calls[0], ("text".to_owned(), json!({"path": "a"}), "the-cell".to_owned()));
-    let failed = session.run("try:\n    tool('denied')\nexcept ToolError as e:\n    print(e, e.kind, e.code)").await;
+    let failed = session
+        .run("try:\n    tool('denied')\nexcept ToolError as e:\n    print(e, e.kind, e.code)")
+        .await;
     assert_eq!(failed.stdout(), "nobody allowed it denied not_approved\n");
     let js = "[await tool('text', { path: 'a' }), (await tool.data('text')).lines, (await tool('image')).mime]";
     assert_eq!(session.js_value(js).await, "[ 'a text', 1, 'image/png' ]");
@@ -60,7 +63,8 @@ pub(crate) async fn a_cell_that_is_stopped_fails_its_calls_first() {
 
 pub(crate) async fn a_call_has_a_bound_of_its_own() {
     let session = Session::with(|builder| builder.call_within(Duration::from_millis(200)));
-    let code = "try:\n    tool('wait', {'ms': 60000})\nexcept ToolError as e:\n    print(e.kind, e.code)";
+    let code =
+        "try:\n    tool('wait', {'ms': 60000})\nexcept ToolError as e:\n    print(e.kind, e.code)";
     assert_eq!(session.run(code).await.stdout(), "timeout call_timed_out\n");
     assert_eq!(*session.tools.dropped.lock().unwrap(), 1);
 }

@@ -31,7 +31,9 @@ pub(crate) async fn nothing_is_left_after_a_reset_a_close_or_a_drop() {
             "reset" => {
                 let fresh = session.cell(Cell::new("1").reset()).await;
                 assert_eq!(fresh.status, Status::Ok);
-                session.cell(Cell::new("1").language(agent_eval::Language::JavaScript).reset()).await;
+                session
+                    .cell(Cell::new("1").language(agent_eval::Language::JavaScript).reset())
+                    .await;
                 let new = descendants();
                 gone(&family.difference(&new).copied().collect());
                 assert_eq!(new.len(), 4, "{new:?}");

@@ -8,8 +8,11 @@ use crate::session::{Session, python};
 
 pub(crate) async fn names_of_the_standard_library_in_the_checkout_do_not_break_the_start() {
     let session = Session::new();
-    for name in ["json", "queue", "threading", "types", "ast", "asyncio", "inspect", "socket", "selectors"] {
-        fs::write(session.path().join(format!("{name}.py")), "raise SystemExit('not this one')").unwrap();
+    for name in
+        ["json", "queue", "threading", "types", "ast", "asyncio", "inspect", "socket", "selectors"]
+    {
+        fs::write(session.path().join(format!("{name}.py")), "raise SystemExit('not this one')")
+            .unwrap();
     }
     fs::write(session.path().join("mine.py"), "who = 'mine'").unwrap();
     let code = "import json, asyncio\nfrom mine import who\nasync def f(): return json.dumps({'a': who})\nawait f()";
@@ -17,7 +20,8 @@ pub(crate) async fn names_of_the_standard_library_in_the_checkout_do_not_break_t
 }
 
 fn make_environment(at: &Path) {
-    let made = Command::new(python()).args(["-m", "venv", "--without-pip"]).arg(at).status().unwrap();
+    let made =
+        Command::new(python()).args(["-m", "venv", "--without-pip"]).arg(at).status().unwrap();
     assert!(made.success());
 }
 
@@ -37,7 +41,10 @@ pub(crate) async fn the_virtual_environment_is_the_persons_then_the_trusted_chec
     assert_eq!(untrusted.value(prefix).await, "'eval'", "what is configured");
     let chosen = untrusted.interpreters.find(agent_eval::Language::Python).await.unwrap().unwrap();
     assert_eq!(chosen.by, "configured");
-    assert!(chosen.passed_over.iter().any(|why| why.contains("the checkout is not trusted")), "{chosen:?}");
+    assert!(
+        chosen.passed_over.iter().any(|why| why.contains("the checkout is not trusted")),
+        "{chosen:?}"
+    );
 
     let personal = Session::with(|builder| builder.trust(Trust::Trusted).virtual_env(Some(active)));
     make_environment(&personal.path().join(".venv"));
@@ -56,7 +63,10 @@ pub(crate) async fn what_does_not_become_an_interpreter_says_what_it_said() {
     let error = session.try_cell(agent_eval::Cell::new("1")).await.unwrap_err();
     assert_eq!(error.code, "kernel_not_started");
     let message = error.message;
-    assert!(message.contains(stub.to_str().unwrap()) && message.contains("no module named json"), "{message}");
+    assert!(
+        message.contains(stub.to_str().unwrap()) && message.contains("no module named json"),
+        "{message}"
+    );
     let missing = Session::with(|builder| builder.python("/no/such/python"));
     let error = missing.try_cell(agent_eval::Cell::new("1")).await.unwrap_err();
     assert_eq!(error.code, "no_interpreter");
@@ -67,7 +77,8 @@ pub(crate) async fn secrets_of_the_environment_do_not_reach_a_cell() {
     let session = Session::with(|builder| builder.env("KEPT_PLAIN", "here"));
     let names = session.value("import os; sorted(os.environ)").await;
     for name in std::env::vars().map(|(name, _)| name) {
-        let secret = ["TOKEN", "SECRET", "PASSWORD"].iter().any(|word| name.to_uppercase().ends_with(word));
+        let secret =
+            ["TOKEN", "SECRET", "PASSWORD"].iter().any(|word| name.to_uppercase().ends_with(word));
         assert!(!secret || !names.contains(&format!("'{name}'")), "{name} reached the cell");
     }
     assert!(names.contains("'KEPT_PLAIN'"));
@@ -78,7 +89,8 @@ pub(crate) async fn limits_hold() {
     let failed = session.run("x = bytearray(2 << 30)").await;
     assert_eq!(failed.error.unwrap().name, "MemoryError");
     assert_eq!(session.value("1 + 1").await, "2");
-    let limit = session.js_value("require('v8').getHeapStatistics().heap_size_limit < 1.3 * 2 ** 30").await;
+    let limit =
+        session.js_value("require('v8').getHeapStatistics().heap_size_limit < 1.3 * 2 ** 30").await;
     assert_eq!(limit, "true");
 }
 
@@ -86,9 +98,15 @@ pub(crate) async fn pip_that_the_system_manages_names_a_virtual_environment() {
     let session = Session::new();
     session.run("import sys, sysconfig, os\nos.makedirs('lib'); open('lib/EXTERNALLY-MANAGED', 'w').close()").await;
     // As Debian's own Python looks to the kernel.
-    session.run("sysconfig.get_path = lambda *_: os.path.abspath('lib')\nsys.prefix = sys.base_prefix").await;
+    session
+        .run("sysconfig.get_path = lambda *_: os.path.abspath('lib')\nsys.prefix = sys.base_prefix")
+        .await;
     let failed = session.run("%pip install no-such-option --no-such-option").await;
     let error = failed.error.unwrap();
     assert_eq!(error.name, "ExternallyManaged");
-    assert!(error.value.contains("python3 -m venv .venv") && error.value.contains("reset"), "{}", error.value);
+    assert!(
+        error.value.contains("python3 -m venv .venv") && error.value.contains("reset"),
+        "{}",
+        error.value
+    );
 }

@@ -56,7 +56,9 @@ pub(crate) async fn bubblewrap_keeps_the_network_and_the_files_away_and_ends_wha
     let code = "import socket\ntry: socket.create_connection(('127.0.0.1', 9), 1)\nexcept OSError as e: print(type(e).__name__, e.errno)\nopen('/tmp/w', 'w').write('x'); print([l.split()[0] for l in open('/proc/net/dev') if ':' in l])\ntry: open('/etc/x', 'w')\nexcept OSError as e: print(e.errno)";
     let seen = session.run(code).await;
     assert_eq!(seen.stdout(), "ConnectionRefusedError 111\n['lo:']\n30\n");
-    session.run("import subprocess; subprocess.Popen(['sleep', '610'], start_new_session=True)").await;
+    session
+        .run("import subprocess; subprocess.Popen(['sleep', '610'], start_new_session=True)")
+        .await;
     let family = descendants();
     drop(session);
     gone(&family);
@@ -183,7 +185,8 @@ pub(crate) async fn another_machine_by_ssh() {
     session.run("import subprocess; subprocess.Popen(['sleep', '611'])").await;
     let pid = session.value("os.getpid()").await;
     session.interpreters.close().await;
-    let left = || fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
+    let left =
+        || fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
     for _ in 0..100 {
         if !left() {
             break;

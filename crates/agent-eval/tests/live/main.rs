@@ -114,7 +114,8 @@ fn main() {
             let missing = [python.to_str().unwrap()].into_iter().chain(needs.iter().copied());
             let missing: Vec<_> = missing.filter(|path| !Path::new(path).exists()).collect();
             if !missing.is_empty() {
-                let why = format!("{} is not there; run `cargo xtask setup`", missing.join(" and "));
+                let why =
+                    format!("{} is not there; run `cargo xtask setup`", missing.join(" and "));
                 return match env::var_os(LIVE) {
                     Some(_) => Err(Failed::from(why)),
                     None => Ok(Completion::ignored_with(why)),

@@ -118,7 +118,9 @@ impl Dispatch for Tools {
                 "text" => Ok(ToolOutput::text("a text").with_data(json!({"lines": 1}))),
                 "image" => Ok(ToolOutput::default().with_part(Part::image("image/png", "AAAA"))),
                 "structured" => Ok(ToolOutput::default().with_data(json!({"n": [1, 2]}))),
-                "denied" => Err(ToolError::new(ErrorKind::Denied, "not_approved", "nobody allowed it")),
+                "denied" => {
+                    Err(ToolError::new(ErrorKind::Denied, "not_approved", "nobody allowed it"))
+                }
                 "wait" => {
                     let dropped = Dropped(Arc::clone(&self.dropped));
                     let time = Duration::from_millis(call.args["ms"].as_u64().unwrap());

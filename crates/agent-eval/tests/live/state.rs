@@ -73,14 +73,18 @@ pub(crate) async fn a_cell_that_is_cancelled_is_interrupted_and_the_next_one_say
     assert_eq!((result(&next), next.state), ("(1, 2)".to_owned(), State::Kept));
     let notes = format!("{:?}", next.shown);
     assert!(notes.contains("the cell before was cancelled and interrupted"), "{notes}");
-    assert!(!format!("{:?}", session.run("x").await.shown).contains("cancelled"), "it is told once");
+    assert!(
+        !format!("{:?}", session.run("x").await.shown).contains("cancelled"),
+        "it is told once"
+    );
 }
 
 pub(crate) async fn a_cell_is_interrupted_from_elsewhere() {
     let session = Session::new();
-    for (language, code) in
-        [(Language::Python, "keep = 1\nwhile True: pass"), (Language::JavaScript, "let keep = 1; while (true) {}")]
-    {
+    for (language, code) in [
+        (Language::Python, "keep = 1\nwhile True: pass"),
+        (Language::JavaScript, "let keep = 1; while (true) {}"),
+    ] {
         session.cell(Cell::new("0").language(language)).await;
         let interpreters = session.interpreters.clone();
         let stopper = async {

@@ -33,9 +33,13 @@ pub(crate) async fn output_that_is_not_kept_buys_no_time() {
 pub(crate) async fn what_an_interrupt_keeps_is_named_and_what_a_kill_loses_is_said() {
     let session = Session::with(|builder| builder.idle(SHORT));
     session.run("df = 1").await;
-    let args = serde_json::json!({"code": "while True: pass", "description": "a loop without an end"});
+    let args =
+        serde_json::json!({"code": "while True: pass", "description": "a loop without an end"});
     let output = session.tool(args).await.unwrap();
-    assert_eq!((&output.data["status"], &output.data["state"]), (&"timed_out".into(), &"kept".into()));
+    assert_eq!(
+        (&output.data["status"], &output.data["state"]),
+        (&"timed_out".into(), &"kept".into())
+    );
     let text = output.joined_text();
     assert!(text.contains("these variables are kept: df"), "{text}");
     assert!(text.contains("print progress"), "{text}");
@@ -46,7 +50,10 @@ pub(crate) async fn what_an_interrupt_keeps_is_named_and_what_a_kill_loses_is_sa
         "description": "one that no interrupt ends"});
     let output = session.tool(args).await.unwrap();
     assert!(begun.elapsed() >= STEP_TIME * 2, "both interrupts had their time");
-    assert_eq!((&output.data["status"], &output.data["state"]), (&"timed_out".into(), &"gone".into()));
+    assert_eq!(
+        (&output.data["status"], &output.data["state"]),
+        (&"timed_out".into(), &"gone".into())
+    );
     let text = output.joined_text();
     assert!(text.contains("was killed: its variables are gone"), "{text}");
     let next = session.run("'df' in globals()").await;
