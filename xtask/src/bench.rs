@@ -2,6 +2,7 @@
 
 mod astgrep;
 mod corpora;
+mod eval;
 mod lsp;
 mod measure;
 mod patterns;
@@ -15,14 +16,16 @@ pub fn bench(names: &[&str]) -> Result<()> {
         [] => {
             dispatch()?;
             astgrep::bench(None)?;
-            lsp::bench()
+            lsp::bench()?;
+            eval::bench()
         }
         ["dispatch"] => dispatch(),
         ["astgrep"] => astgrep::bench(None),
         ["astgrep", language] => astgrep::bench(Some(language)),
         ["lsp"] => lsp::bench(),
+        ["eval"] => eval::bench(),
         other => bail!(
-            "there is no benchmark `{}`; there are dispatch, astgrep [LANGUAGE] and lsp",
+            "there is no benchmark `{}`; there are dispatch, astgrep [LANGUAGE], lsp and eval",
             other.join(" ")
         ),
     }

@@ -21,6 +21,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "agent-lsp",
         &["agent-tool-core", "agent-workspace", "agent-edits", "agent-process", "agent-grammars"],
     ),
+    ("agent-eval", &["agent-tool-core", "agent-workspace", "agent-process", "agent-grammars"]),
     (
         "agent-builtins",
         &[
@@ -31,6 +32,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "agent-files",
             "agent-astgrep",
             "agent-lsp",
+            "agent-eval",
         ],
     ),
     (
@@ -43,6 +45,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "agent-files",
             "agent-astgrep",
             "agent-lsp",
+            "agent-eval",
             "agent-process",
             "agent-grammars",
             "agent-builtins",
@@ -67,7 +70,15 @@ const ABSENT: &[(&str, &[&str])] = &[
     ("agent-lsp", &["tree-sitter", "hyper"]),
     (
         "agent-builtins",
-        &["agent-files", "agent-astgrep", "agent-lsp", "agent-edits", "tree-sitter", "ignore"],
+        &[
+            "agent-files",
+            "agent-astgrep",
+            "agent-lsp",
+            "agent-eval",
+            "agent-edits",
+            "tree-sitter",
+            "ignore",
+        ],
     ),
 ];
 

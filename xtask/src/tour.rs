@@ -1,5 +1,6 @@
 //! The main job, end to end: this program is the harness that owns a run over `agent-run serve`.
 
+mod cells;
 mod host;
 mod page;
 mod servers;
@@ -27,6 +28,9 @@ const SEARCHES: [Search; 5] = [
 /// Where setup puts the server that the tour shows: the one that starts fastest.
 const TYPESCRIPT: &str = "typescript-7/node_modules/.bin";
 
+/// Where setup puts the Python whose libraries the cells of the tour import.
+const EVAL: &str = "eval/bin";
+
 struct Search {
     language: &'static str,
     pattern: &'static str,
@@ -39,7 +43,7 @@ pub fn tour() -> Result<()> {
     let program = sh::built(["--features", &all])?;
     let checkout = Checkout::copy(&sh::root().join("fixtures/projects/example"))?;
     let mut page = Page::default();
-    let mut host = Host::start(&program, &checkout.0, &setup::search_path(&[TYPESCRIPT])?)?;
+    let mut host = Host::start(&program, &checkout.0, &setup::search_path(&[EVAL, TYPESCRIPT])?)?;
 
     page.chapter("The tools of a run, and of a run that plans");
     surfaces(&mut host, &mut page)?;
@@ -60,6 +64,7 @@ pub fn tour() -> Result<()> {
     accept(&mut host, &mut page, &checkout)?;
     refuse(&mut host, &mut page, &checkout)?;
     servers::servers(&mut host, &mut page, &checkout)?;
+    cells::cells(&mut host, &mut page)?;
     host.shutdown()?;
     page.check(true, "the run ended and left nothing behind");
     page.close()
@@ -80,6 +85,7 @@ fn surfaces(host: &mut Host, page: &mut Page) -> Result<()> {
         "ast_grep",
         "ast_edit",
         "resolve",
+        "eval",
         "lsp",
         "lsp_rename",
         "read",

@@ -92,13 +92,13 @@ impl Chooser {
     async fn python(&self) -> Result<Chosen, String> {
         let mut passed_over = Vec::new();
         if let Some(folder) = &self.wishes.virtual_env {
-            let wanted = python(&self.wishes).configured(folder.join("bin/python3"));
+            let wanted = python().configured(folder.join("bin/python3"));
             match self.named.find(&wanted, &self.place).await {
                 Ok(found) => return Ok(chosen(&found, "VIRTUAL_ENV", passed_over)),
                 Err(missing) => passed_over.extend(reasons(&missing)),
             }
         }
-        let local = LOCAL.iter().fold(python(&self.wishes), |wanted, folder| wanted.local(folder));
+        let local = LOCAL.iter().fold(python(), |wanted, folder| wanted.local(folder));
         match self.named.find(&local, &self.place).await {
             Ok(found) => {
                 let by = folder_name(&found.path);
@@ -106,7 +106,7 @@ impl Chooser {
             }
             Err(missing) => passed_over.extend(reasons(&missing)),
         }
-        let mut wanted = python(&self.wishes);
+        let mut wanted = python();
         if let Some(path) = &self.wishes.python {
             wanted = wanted.configured(path);
         }
@@ -128,7 +128,7 @@ impl Chooser {
     }
 }
 
-fn python(_wishes: &Wishes) -> Wanted {
+fn python() -> Wanted {
     Wanted::new(PYTHON[0]).or(PYTHON[1]).probe(PYTHON_PROBE)
 }
 

@@ -128,6 +128,12 @@ impl Interpreters {
         self.inner.place()
     }
 
+    /// How long a cell may be silent.
+    #[must_use]
+    pub fn idle(&self) -> std::time::Duration {
+        self.inner.times.idle
+    }
+
     /// Ends both interpreters and waits until nothing of them is left.
     pub async fn close(&self) {
         for slot in &self.inner.slots {

@@ -18,7 +18,7 @@ pub(crate) const NAME: &str = "eval";
 const DESCRIPTION: &str = "Runs a cell in a Python or JavaScript interpreter whose variables, imports and data stay for the next \
      call. The last expression is shown, display() shows more, figures come back as images. In Python %pip, %cd, !cmd and \
      %%bash work. tool(\"read\", {\"path\": \"a.txt\"}) calls your other tools (`await tool(…)` in JavaScript; tool.data(…) \
-     gives the structured result). A cell that shows nothing for 5 minutes is stopped: print progress.";
+     gives the structured result).";
 
 /// How many characters of a cell a permission card shows.
 const PREVIEW_LIMIT: usize = 4_000;
@@ -44,7 +44,10 @@ struct EvalTool {
 
 pub(crate) fn tool(interpreters: &Interpreters) -> Arc<dyn Tool> {
     let schema = schemars::schema_for!(EvalArgs).to_value();
-    let spec = ToolSpec::new(NAME, Tier::Exec, DESCRIPTION).with_input(schema).exclusive();
+    let idle = interpreters.idle().as_secs();
+    let description =
+        format!("{DESCRIPTION} A cell that shows nothing for {idle} s is stopped: print progress.");
+    let spec = ToolSpec::new(NAME, Tier::Exec, description).with_input(schema).exclusive();
     Arc::new(EvalTool { spec, interpreters: interpreters.clone() })
 }
 

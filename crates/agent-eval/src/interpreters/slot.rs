@@ -43,8 +43,14 @@ impl Slot {
             kept.kernel.close().await;
         }
         if let Some(kept) = place.take_if(|kept| kept.kernel.ended().is_some()) {
-            let how = kept.kernel.ended().unwrap_or_default();
-            return Ok(ended_since(&how, kept.label));
+            let how = match kept.kernel.take_aborted() {
+                Some(_) => {
+                    "it was killed, since the cell before was cancelled and no interrupt ended it"
+                        .to_owned()
+                }
+                None => format!("{}, since the last cell", kept.kernel.ended().unwrap_or_default()),
+            };
+            return Ok(not_run(&how, kept.label));
         }
         let mut state = State::Kept;
         if place.is_none() {
@@ -53,9 +59,9 @@ impl Slot {
         }
         let Some(kept) = place.as_ref() else { return Err(vanished()) };
         let _running = Running::new(self, &kept.kernel);
-        let mut outcome = execute(inner, &kept.kernel, &cell, cx).await.unwrap_or_else(|| {
-            ended_since(&kept.kernel.ended().unwrap_or_default(), String::new())
-        });
+        let mut outcome = execute(inner, &kept.kernel, &cell, cx)
+            .await
+            .unwrap_or_else(|| not_run(&kept.kernel.ended().unwrap_or_default(), String::new()));
         outcome.label.clone_from(&kept.label);
         if outcome.state == State::Kept {
             outcome.state = state;
@@ -175,7 +181,7 @@ fn about(cell: &Cell) -> Value {
 }
 
 /// The interpreter ended between two cells. The cell is not run in a new one: it was written for variables that are gone.
-fn ended_since(how: &str, label: String) -> Outcome {
+fn not_run(how: &str, label: String) -> Outcome {
     Outcome {
         status: Status::Died,
         execution_count: 0,
@@ -185,7 +191,7 @@ fn ended_since(how: &str, label: String) -> Outcome {
         names: Default::default(),
         duration: std::time::Duration::ZERO,
         truncated: false,
-        death: Some(format!("{how}, since the last cell; this cell was not run")),
+        death: Some(format!("{how}; this cell was not run")),
         label,
     }
 }

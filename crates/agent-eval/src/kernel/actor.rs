@@ -122,7 +122,11 @@ impl Actor {
 
     fn begin(&mut self, job: Job) {
         self.write(encode_message(&execute_request(&job.code, job.about.clone())));
-        self.running = Some(Running::new(&job, std::mem::take(&mut self.since)));
+        let mut since = std::mem::take(&mut self.since);
+        if !since.is_empty() {
+            since.note("what stands above was shown between the cells");
+        }
+        self.running = Some(Running::new(&job, since));
     }
 
     /// Stops the cell: the calls that it waits for fail first.
@@ -257,9 +261,9 @@ impl Actor {
     /// The cell is over; the next one begins.
     fn finish(&mut self, death: Option<String>) {
         let Some(cell) = self.running.take() else { return };
-        let (forgotten, events) = (cell.was_forgotten(), cell.events.clone());
+        let events = cell.events.clone();
         let outcome = cell.finish(death);
-        if forgotten {
+        if events.is_closed() {
             self.shared.set_aborted(Aborted { kept: outcome.state == State::Kept });
         }
         let _ = events.send(CellEvent::Done(Box::new(outcome)));

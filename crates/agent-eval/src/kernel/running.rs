@@ -97,11 +97,7 @@ impl Running {
         self.stopping.is_some()
     }
 
-    pub(super) fn was_forgotten(&self) -> bool {
-        matches!(self.stopping, Some((Stop::Forgotten, _)))
-    }
-
-    /// When [`Running::tick`] has something to do.
+    /// When there is something to do: the time of silence is over, or a step of the stop is due.
     pub(super) fn wake(&self) -> Option<Instant> {
         match &self.stopping {
             Some((_, ladder)) => ladder.due(),

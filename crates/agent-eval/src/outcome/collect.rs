@@ -71,6 +71,10 @@ impl Collector {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
     pub(crate) fn note(&mut self, text: impl Into<String>) {
         self.items.push(Item::Note(text.into()));
     }

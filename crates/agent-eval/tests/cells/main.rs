@@ -5,8 +5,9 @@
 mod case;
 mod harness;
 mod judge;
+mod program;
 
-use std::env;
+use std::{env, path::PathBuf};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::runtime::Builder;
@@ -15,6 +16,9 @@ use crate::case::Case;
 
 /// Set where every interpreter must be there.
 const LIVE: &str = "AGENT_TESTS_LIVE";
+
+/// Names a built `agent-run` to run the cells in, in the place of this program: `cargo xtask fixtures --cells FILE.json`.
+const PROGRAM: &str = "AGENT_TESTS_PROGRAM";
 
 // spec: EVAL-01, EVAL-03, EVAL-04, EVAL-05, EVAL-07, EVAL-09
 fn main() {
@@ -29,8 +33,10 @@ fn main() {
 }
 
 fn judged(case: &Case) -> Result<(), Failed> {
-    let runtime = Builder::new_current_thread().enable_all().build()?;
-    let data = runtime.block_on(harness::run(case));
+    let data = match env::var_os(PROGRAM) {
+        Some(program) => program::run(&PathBuf::from(program), case),
+        None => Builder::new_current_thread().enable_all().build()?.block_on(harness::run(case)),
+    };
     match judge::judge(&case.expect, case.max_ms, &data).as_slice() {
         [] => Ok(()),
         faults => Err(faults.join("\n").into()),

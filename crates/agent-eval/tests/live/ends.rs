@@ -1,6 +1,11 @@
 //! Nothing of an interpreter outlives it: counted.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    io::{BufRead as _, BufReader, Write as _},
+    process::{Command, Stdio},
+    time::Duration,
+};
 
 use agent_eval::{Cell, outcome::Status};
 
@@ -68,5 +73,34 @@ pub(crate) async fn nothing_is_left_after_a_crash() {
     let died = session.run("import os; os.kill(os.getpid(), 9)").await;
     assert_eq!(died.status, Status::Died);
     assert!(died.death.unwrap().contains("SIGKILL"));
+    gone(&family);
+}
+
+/// Set in this program where it is the one that is killed.
+pub(crate) const HOST: &str = "AGENT_EVAL_TEST_HOST";
+
+/// Starts a family in both languages, says so, and waits to be killed.
+pub(crate) fn be_host() -> ! {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let session = Session::new();
+        session.run(FAMILY).await;
+        session.js(FAMILY_JS).await;
+        std::io::stdout().write_all(b"ready\n").unwrap();
+        std::future::pending::<()>().await;
+    });
+    std::process::exit(0)
+}
+
+pub(crate) async fn nothing_is_left_after_the_program_is_killed() {
+    let program = std::env::current_exe().unwrap();
+    let mut host = Command::new(program).env(HOST, "1").stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(host.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    let family = descendants();
+    assert!(family.len() >= 12, "{family:?}");
+    host.kill().unwrap();
+    host.wait().unwrap();
     gone(&family);
 }

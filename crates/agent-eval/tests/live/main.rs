@@ -41,6 +41,9 @@ macro_rules! cases {
 
 fn main() {
     agent_process::guard::main_if_asked();
+    if env::var_os(ends::HOST).is_some() {
+        ends::be_host();
+    }
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(1);
     let none: &[&str] = &[];
@@ -52,6 +55,8 @@ fn main() {
             an_interpreter_that_ended_between_cells_is_reported_and_the_cell_is_not_run,
             a_cell_that_is_cancelled_is_interrupted_and_the_next_one_says_so,
             a_cell_is_interrupted_from_elsewhere,
+            a_cancelled_cell_that_had_to_be_killed_is_said,
+            what_is_shown_between_cells_is_said_to_be,
         }
         environment needs none => {
             names_of_the_standard_library_in_the_checkout_do_not_break_the_start,
@@ -78,6 +83,7 @@ fn main() {
             nothing_is_left_after_a_reset_a_close_or_a_drop,
             nothing_is_left_while_c_code_holds_the_lock,
             nothing_is_left_after_a_crash,
+            nothing_is_left_after_the_program_is_killed,
         }
         robust needs none => {
             every_hostile_cell_has_one_result_and_the_interpreter_lives,

@@ -98,3 +98,27 @@ pub(crate) async fn a_cell_is_interrupted_from_elsewhere() {
         assert_eq!(result(&kept), "1");
     }
 }
+
+pub(crate) async fn a_cancelled_cell_that_had_to_be_killed_is_said() {
+    let session = Session::new();
+    session.run("x = 1").await;
+    let cx = session.tools.context();
+    let code = "import signal\nsignal.signal(2, signal.SIG_IGN)\nwhile True: pass";
+    let cell = session.interpreters.run(Cell::new(code), &cx);
+    assert!(tokio::time::timeout(Duration::from_millis(500), cell).await.is_err());
+    // It waits for its turn, which comes once the interpreter is gone.
+    let next = session.run("x").await;
+    assert_eq!((next.status, next.state), (Status::Died, State::Gone));
+    let death = next.death.unwrap();
+    assert!(death.contains("this cell was not run"), "{death}");
+    assert_eq!(session.run("1").await.state, State::New);
+}
+
+pub(crate) async fn what_is_shown_between_cells_is_said_to_be() {
+    let session = Session::new();
+    session.run("import threading\ndone = threading.Event()\nthreading.Timer(0.2, lambda: (print('late'), done.set())).start()").await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let next = session.run("done.wait(10); print('now')").await;
+    let shown = format!("{:?}", next.shown);
+    assert!(shown.starts_with("[Stdout(\"late\\n\"), Note(\"what stands above"), "{shown}");
+}
