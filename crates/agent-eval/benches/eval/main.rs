@@ -105,8 +105,8 @@ async fn measure() {
     let memory: f64 = ids.split(' ').map(pss).sum();
     print(
         "idle memory, PSS in KiB, with the supervisor",
-        &mut vec![memory],
-        &mut vec![peer.ask(r#"{"do": "pss"}"#)],
+        &mut [memory],
+        &mut [peer.ask(r#"{"do": "pss"}"#)],
         0.5,
     );
 

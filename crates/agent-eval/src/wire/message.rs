@@ -121,7 +121,7 @@ fn said(message: JupyterMessage) -> Said {
         }
         JupyterMessageContent::ExecuteReply(reply) => Said::Reply {
             ok: matches!(reply.status, ReplyStatus::Ok),
-            execution_count: serde_json::to_value(&reply.execution_count)
+            execution_count: serde_json::to_value(reply.execution_count)
                 .ok()
                 .and_then(|count| count.as_u64())
                 .unwrap_or_default(),
