@@ -9,9 +9,8 @@ use super::{host::Host, page::Page};
 
 /// The cells, each with the words that a person reads.
 const COUNT: &str = "import pandas as pd
-hits = tool('search', {'pattern': 'print'})
-files = [line.split(':')[0] for line in hits.splitlines() if ':' in line]
-counts = pd.Series(files).value_counts().rename_axis('file').reset_index(name='hits')
+hits = tool.data('search', {'pattern': 'print'})['matches']
+counts = pd.Series([hit['file'] for hit in hits]).value_counts().rename_axis('file').reset_index(name='hits')
 counts.head()";
 
 const DRAW: &str = "import matplotlib.pyplot as plt

@@ -80,16 +80,20 @@ pub(crate) async fn a_call_between_cells_is_refused() {
 // spec: EVAL-08
 pub(crate) async fn there_is_no_port_no_named_socket_and_no_secret() {
     let session = Session::new();
+    // Of the kernel and of its supervisor: their sockets, whether one listens or has a name, and what of the environment is ours.
     let code = "
-import glob, os
-sockets = {os.readlink(p)[8:-1] for pid in glob.glob('/proc/[0-9]*/stat')
-           if open(pid).read().rsplit(')', 1)[1].split()[3] in (str(os.getsid(0)),) or pid == f'/proc/{os.getppid()}/stat'
-           for p in glob.glob(os.path.dirname(pid) + '/fd/*') if os.path.exists(p) or True
-           if os.path.islink(p) and os.readlink(p).startswith('socket:[')}
-listening = [l for f in ('tcp', 'tcp6', 'udp', 'udp6') for l in open('/proc/net/' + f) if l.split()[9] in sockets]
+import os
+sockets, ours = set(), set()
+for pid in (os.getpid(), os.getppid()):
+    for fd in os.listdir(f'/proc/{pid}/fd'):
+        try: target = os.readlink(f'/proc/{pid}/fd/{fd}')
+        except OSError: continue
+        if target.startswith('socket:['): sockets.add(target[8:-1])
+    names = [v.split('=')[0] for v in open(f'/proc/{pid}/environ').read().split('\\0')]
+    ours |= {n for n in names if 'AGENT' in n or 'KERNEL' in n or 'JUPYTER' in n}
+ports = [l for f in ('tcp', 'tcp6', 'udp', 'udp6') for l in open('/proc/net/' + f) if l.split()[9] in sockets]
 named = [l for l in open('/proc/net/unix').read().splitlines()[1:] if l.split()[6] in sockets and len(l.split()) > 7]
-ours = [n for n in os.environ if 'AGENT' in n or 'KERNEL' in n or 'JUPYTER' in n]
-(len(sockets) > 0, listening, named, ours)";
+(len(sockets) > 0, ports, named, sorted(ours))";
     let seen = session.run(code).await;
     assert_eq!(result(&seen), "(True, [], [], ['AGENT_PROCESS_MARK'])");
 }
