@@ -102,6 +102,15 @@ impl Interpreters {
         self.slot(cell.language).run(&self.inner, cell, cx).await
     }
 
+    /// Starts the interpreter of this language ahead of its first cell, unless it runs, and gives its label.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Interpreters::run`] about starting.
+    pub async fn start(&self, language: Language) -> Result<String, ToolError> {
+        self.slot(language).start(&self.inner, language).await
+    }
+
     /// Stops the cell of this language that runs, if one does. Its outcome is `interrupted`.
     pub fn interrupt(&self, language: Language) {
         if let Some(running) = self.slot(language).interrupter() {

@@ -9,7 +9,7 @@ function serve() {
   const { port } = workerData;
   const socket = new net.Socket({ fd: 3, readable: true, writable: true });
   let count = 0;
-  port.on("message", (message) => {
+  const line = (message) => {
     const header = {
       msg_id: message.id || `k${++count}`,
       username: "",
@@ -19,8 +19,9 @@ function serve() {
       version: "5.4",
     };
     const whole = { header, parent_header: message.parent ?? {}, metadata: message.metadata ?? {}, content: message.content };
-    socket.write(JSON.stringify(whole) + "\n");
-  });
+    return JSON.stringify(whole) + "\n";
+  };
+  port.on("message", (messages) => socket.write(messages.map(line).join("")));
   let pending = [];
   socket.on("data", (data) => {
     let from = 0;

@@ -1,6 +1,6 @@
 // The kernel's main thread: cells one after the other, and what they leave behind without ending it.
 "use strict";
-const { state, send, sendMarked, note, tool, start } = require("agent:wire");
+const { state, send, sendMarked, hold, letGo, note, tool, start } = require("agent:wire");
 const { bundle, display, inspected } = require("agent:mime");
 const { load, requireHere } = require("agent:modules");
 const { builtinModules } = require("node:module");
@@ -99,7 +99,10 @@ const execute = async (message) => {
   let status;
   try {
     const source = `${metadata.rewritten ?? content.code}\n//# sourceURL=cell-${state.count}.js`;
-    status = await settle(await evaluate(source), metadata);
+    const outcome = await evaluate(source);
+    // What is left to say of this cell is said at once.
+    hold();
+    status = await settle(outcome, metadata);
   } catch (error) {
     status = failed(described(error));
   }
@@ -111,6 +114,7 @@ const execute = async (message) => {
   if (status === "error") Object.assign(reply, { ename: "", evalue: "", traceback: [] });
   sendMarked("execute_reply", reply, { metadata: { names: all.slice(0, NAMES), more: all.length > NAMES ? all.length - NAMES : 0 } });
   send("status", { execution_state: "idle" });
+  letGo();
 };
 
 const queue = [];

@@ -64,8 +64,7 @@ const send = (kind, payload) => {
   const header = Buffer.alloc(HEADER);
   header.write(kind, 0, "latin1");
   header.writeUInt32LE(payload.length, 1);
-  process.stdout.write(header);
-  if (!process.stdout.write(payload) && !full) {
+  if (!process.stdout.write(Buffer.concat([header, payload])) && !full) {
     full = true;
     for (const source of sources) source.pause();
     process.stdout.once("drain", () => {

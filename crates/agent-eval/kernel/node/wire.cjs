@@ -37,14 +37,28 @@ const mark = () => {
   return { mark: marks };
 };
 
+// Messages that are to be written at once.
+let held = null;
+const post = (message) => (held ? held.push(message) : port1.postMessage([message]));
+
+/** Keeps messages back until `letGo`. */
+const hold = () => {
+  held ??= [];
+};
+const letGo = () => {
+  const messages = held;
+  held = null;
+  if (messages?.length) port1.postMessage(messages);
+};
+
 /** Sends a message that belongs into the order of the outputs. */
 const sendMarked = (kind, content, more = {}) => {
   const { id, metadata } = more;
-  port1.postMessage({ kind, id, content, metadata: { ...metadata, ...mark() }, parent: state.parent });
+  post({ kind, id, content, metadata: { ...metadata, ...mark() }, parent: state.parent });
 };
 
 /** Sends one whose place does not matter. */
-const send = (kind, content, metadata = {}) => port1.postMessage({ kind, content, metadata, parent: state.parent });
+const send = (kind, content, metadata = {}) => post({ kind, content, metadata, parent: state.parent });
 
 /** A remark of the kernel's own, which a reader finds among the errors. */
 const note = (text) => write(2, `[${text}]\n`);
@@ -64,7 +78,7 @@ const call = (name, args) => {
   const id = `t${++calls}`;
   return new Promise((resolve, reject) => {
     pending[id] = { resolve, reject };
-    sendMarked("tool_request", content, { id });
+    post({ kind: "tool_request", id, content, metadata: {}, parent: state.parent });
   });
 };
 
@@ -87,4 +101,4 @@ const start = (onRequest) => {
   new Worker(control.source, { eval: true, workerData: { port: port2 }, transferList: [port2], stdout: false, stderr: false });
 };
 
-module.exports = { state, send, sendMarked, note, tool, start };
+module.exports = { state, send, sendMarked, hold, letGo, note, tool, start };

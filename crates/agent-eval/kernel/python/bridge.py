@@ -41,7 +41,7 @@ def _call(name, args, more):
     place, header = queue.SimpleQueue(), channel.header("tool_request")
     waiting[header["msg_id"]] = place
     try:
-        send("tool_request", content, marked=True, header=header)
+        send("tool_request", content, header=header)
         reply = place.get()
     except BaseException:
         if waiting.pop(header["msg_id"], None) is not None:

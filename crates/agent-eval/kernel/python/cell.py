@@ -3,7 +3,6 @@
 import __future__
 import ast
 import importlib
-import inspect
 import linecache
 import os
 import sys
@@ -18,6 +17,8 @@ from agent_eval_kernel.wire import send
 
 TOP_LEVEL_AWAIT = getattr(ast, "PyCF_ALLOW_TOP_LEVEL_AWAIT", 0)
 FUTURE = 0
+# `inspect` has it, and takes longer to import than all of this.
+CO_COROUTINE = 0x80
 for _feature in __future__.all_feature_names:
     FUTURE |= getattr(__future__, _feature).compiler_flag
 # How many variables are named after an interrupt.
@@ -51,7 +52,7 @@ class Runner:
 
     def run_code(self, code):
         value = eval(code, STATE.namespace)
-        return self._await(value) if code.co_flags & inspect.CO_COROUTINE else value
+        return self._await(value) if code.co_flags & CO_COROUTINE else value
 
     def _await(self, coroutine):
         # Only a cell that awaits runs on the loop, so `asyncio.run` works in every other.

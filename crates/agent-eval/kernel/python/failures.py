@@ -1,7 +1,5 @@
 """Errors of a cell as a reader wants them: from the cell's own frame on, without frames of the kernel."""
 
-import traceback
-
 OURS = "<agent-eval>"
 CELL = "<cell "
 
@@ -21,6 +19,8 @@ def describe(error):
 
 
 def _lines(error):
+    import traceback
+
     seen = traceback.TracebackException(type(error), error, error.__traceback__)
     _strip(seen, set())
     return "".join(seen.format()).rstrip("\n").split("\n")

@@ -79,7 +79,7 @@ def preload():
     """What the first cells will need, imported while nobody waits and before the checkout is on the path: a file of the
     checkout with the name of a module of the standard library is not what the kernel imports."""
     for name in ("asyncio", "ast", "inspect", "traceback", "tokenize", "pprint", "timeit", "statistics", "runpy",
-                 "importlib.metadata"):
+                 "importlib.metadata", "sysconfig", "shlex"):
         __import__(name)
 
 

@@ -2,7 +2,6 @@
 
 import base64
 import io
-import pprint
 import sys
 
 from agent_eval_kernel.streams import streams
@@ -78,6 +77,8 @@ def plain(value):
     try:
         text = repr(value)
         if type(value) in CONTAINERS and len(text) > WIDTH:
+            import pprint
+
             text = pprint.pformat(value, width=WIDTH, compact=True, sort_dicts=False)
     except KeyboardInterrupt:
         raise

@@ -5,7 +5,6 @@ import importlib.util
 import os
 import subprocess
 import sys
-import sysconfig
 
 from agent_eval_kernel.streams import streams
 
@@ -38,6 +37,8 @@ def pip(arguments):
 def is_externally_managed():
     if sys.prefix != sys.base_prefix:
         return False
+    import sysconfig
+
     return os.path.exists(os.path.join(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED"))
 
 

@@ -13,7 +13,6 @@ import socket
 import struct
 import sys
 import time
-import traceback
 import types
 
 CHUNK = 1 << 16
@@ -43,6 +42,8 @@ def start_kernel(boot):
     try:
         run_kernel(boot)
     except BaseException:
+        import traceback
+
         traceback.print_exc()
     finally:
         os._exit(1)

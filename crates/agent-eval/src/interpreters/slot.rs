@@ -27,6 +27,8 @@ pub(super) struct Slot {
 struct Kept {
     kernel: Kernel,
     label: String,
+    /// Whether no cell has begun in it.
+    unused: bool,
 }
 
 impl Slot {
@@ -52,12 +54,11 @@ impl Slot {
             };
             return Ok(not_run(&how, kept.label));
         }
-        let mut state = State::Kept;
         if place.is_none() {
-            state = State::New;
             *place = Some(start(inner, cell.language).await?);
         }
-        let Some(kept) = place.as_ref() else { return Err(vanished()) };
+        let Some(kept) = place.as_mut() else { return Err(vanished()) };
+        let state = if std::mem::take(&mut kept.unused) { State::New } else { State::Kept };
         let _running = Running::new(self, &kept.kernel);
         let mut outcome = execute(inner, &kept.kernel, &cell, cx)
             .await
@@ -73,6 +74,18 @@ impl Slot {
             }
         }
         Ok(outcome)
+    }
+
+    pub(super) async fn start(
+        &self,
+        inner: &Inner,
+        language: Language,
+    ) -> Result<String, ToolError> {
+        let mut place = self.kernel.lock().await;
+        if let Some(kept) = place.as_ref() {
+            return Ok(kept.label.clone());
+        }
+        Ok(place.insert(start(inner, language).await?).label.clone())
     }
 
     pub(super) fn interrupter(&self) -> Option<Interrupter> {
@@ -124,7 +137,7 @@ async fn start(inner: &Inner, language: Language) -> Result<Kept, ToolError> {
         ),
     })?;
     let label = inner.label(language, &kernel.version, &kernel.executable, &by);
-    Ok(Kept { kernel, label })
+    Ok(Kept { kernel, label, unused: true })
 }
 
 /// Runs the cell and its calls; none where the kernel was gone before it could begin.

@@ -12,6 +12,8 @@ use crate::session::{Session, result};
 // spec: EVAL-01, EVAL-02
 pub(crate) async fn variables_imports_and_data_stay_in_both_languages() {
     let session = Session::new();
+    let label = session.interpreters.start(Language::Python).await.unwrap();
+    assert!(label.starts_with("Python 3."), "{label}");
     let first = session.run("import math\nx = [1, 2]").await;
     assert_eq!((first.status, first.state, first.execution_count), (Status::Ok, State::New, 1));
     let second = session.run("x.append(math.floor(3.5)); x").await;
