@@ -2,6 +2,7 @@
 
 mod astgrep;
 mod corpora;
+mod eval;
 mod lsp;
 mod measure;
 mod patterns;
@@ -16,15 +17,17 @@ pub fn bench(names: &[&str]) -> Result<()> {
             dispatch()?;
             astgrep::bench(None)?;
             lsp::bench()?;
-            debug()
+            debug()?;
+            eval::bench()
         }
         ["dispatch"] => dispatch(),
         ["debug"] => debug(),
         ["astgrep"] => astgrep::bench(None),
         ["astgrep", language] => astgrep::bench(Some(language)),
         ["lsp"] => lsp::bench(),
+        ["eval"] => eval::bench(),
         other => bail!(
-            "there is no benchmark `{}`; there are dispatch, astgrep [LANGUAGE], lsp and debug",
+            "there is no benchmark `{}`; there are dispatch, astgrep [LANGUAGE], lsp, debug and eval",
             other.join(" ")
         ),
     }

@@ -22,6 +22,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["agent-tool-core", "agent-workspace", "agent-edits", "agent-process", "agent-grammars"],
     ),
     ("agent-debug", &["agent-tool-core", "agent-workspace", "agent-process"]),
+    ("agent-eval", &["agent-tool-core", "agent-workspace", "agent-process", "agent-grammars"]),
     (
         "agent-builtins",
         &[
@@ -33,6 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "agent-astgrep",
             "agent-lsp",
             "agent-debug",
+            "agent-eval",
         ],
     ),
     (
@@ -46,6 +48,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "agent-astgrep",
             "agent-lsp",
             "agent-debug",
+            "agent-eval",
             "agent-process",
             "agent-grammars",
             "agent-builtins",
@@ -76,6 +79,7 @@ const ABSENT: &[(&str, &[&str])] = &[
             "agent-astgrep",
             "agent-lsp",
             "agent-debug",
+            "agent-eval",
             "agent-edits",
             "tree-sitter",
             "ignore",

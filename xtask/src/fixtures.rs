@@ -1,12 +1,19 @@
-//! Runs fixture cases: the integration programs, filtered.
+//! Runs fixture cases: the integration programs, filtered; or cells of a file against the built program.
 
-use std::process::Command;
+use std::{path::Path, process::Command};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
-use crate::{features, sh};
+use crate::{features, setup, sh};
+
+/// What `crates/agent-eval/tests/cells` reads.
+const PROGRAM: &str = "AGENT_TESTS_PROGRAM";
+const CELLS: &str = "AGENT_TESTS_CELLS";
 
 pub fn fixtures(args: &[&str]) -> Result<()> {
+    if let ["--cells", file, filters @ ..] = args {
+        return cells(Path::new(file), filters);
+    }
     let all = features::everything();
     let mut command: Command =
         sh::cargo(["test", "--workspace", "--features", &all, "--test", "it"]);
@@ -20,4 +27,13 @@ pub fn fixtures(args: &[&str]) -> Result<()> {
     }
     command.arg("--").args(filters);
     sh::run(&mut command)
+}
+
+/// Judges a file in the format of `fixtures/eval/cells.json` against a built `agent-run`.
+fn cells(file: &Path, filters: &[&str]) -> Result<()> {
+    setup::setup()?;
+    let file = file.canonicalize().with_context(|| format!("{}", file.display()))?;
+    let program = sh::built(["--features", &features::everything()])?;
+    let mut command = sh::cargo(["test", "--package", "agent-eval", "--test", "cells", "--"]);
+    sh::run(command.args(filters).env(PROGRAM, program).env(CELLS, file))
 }

@@ -25,6 +25,8 @@ cargo xtask COMMAND
   test                      sets up and runs every test
   fixtures [FILTER] [--bless]
                             runs the fixture cases whose name holds FILTER
+  fixtures --cells FILE.json [FILTER]
+                            judges the cells of a file against a built agent-run
   spec                      every statement of docs/spec.md with the tests that claim it
   deps                      holds the crates to the arrows of docs/ARCHITECTURE.md
   features                  checks the features: none, each, all

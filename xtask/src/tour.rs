@@ -1,5 +1,6 @@
 //! The main job, end to end: this program is the harness that owns a run over `agent-run serve`.
 
+mod cells;
 mod crash;
 mod host;
 mod page;
@@ -31,6 +32,9 @@ const TYPESCRIPT: &str = "typescript-7/node_modules/.bin";
 /// Where setup puts the debugger of Python.
 const DEBUGPY: &str = "debugpy/bin";
 
+/// Where setup puts the Python whose libraries the cells of the tour import.
+const EVAL: &str = "eval/bin";
+
 struct Search {
     language: &'static str,
     pattern: &'static str,
@@ -43,8 +47,8 @@ pub fn tour() -> Result<()> {
     let program = sh::built(["--features", &all])?;
     let checkout = Checkout::copy(&sh::root().join("fixtures/projects/example"))?;
     let mut page = Page::default();
-    let mut host =
-        Host::start(&program, &checkout.0, &setup::search_path(&[TYPESCRIPT, DEBUGPY])?)?;
+    let path = setup::search_path(&[TYPESCRIPT, EVAL, DEBUGPY])?;
+    let mut host = Host::start(&program, &checkout.0, &path)?;
 
     page.chapter("The tools of a run, and of a run that plans");
     surfaces(&mut host, &mut page)?;
@@ -66,6 +70,7 @@ pub fn tour() -> Result<()> {
     refuse(&mut host, &mut page, &checkout)?;
     servers::servers(&mut host, &mut page, &checkout)?;
     crash::crash(&mut host, &mut page)?;
+    cells::cells(&mut host, &mut page)?;
     host.shutdown()?;
     page.check(true, "the run ended and left nothing behind");
     page.close()
@@ -87,6 +92,7 @@ fn surfaces(host: &mut Host, page: &mut Page) -> Result<()> {
         "ast_edit",
         "resolve",
         "debug",
+        "eval",
         "lsp",
         "lsp_rename",
         "read",

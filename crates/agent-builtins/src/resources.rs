@@ -52,6 +52,13 @@ impl Resources {
         self
     }
 
+    /// Interpreters that live as long as the run: `eval`.
+    #[cfg(feature = "eval")]
+    pub fn eval(mut self, interpreters: agent_eval::Interpreters) -> Self {
+        self.tools.extend(interpreters.tools());
+        self
+    }
+
     /// A tool of the host's own. One with the name of a tool that is here takes its place.
     pub fn tool(mut self, tool: Arc<dyn Tool>) -> Self {
         self.tools.retain(|known| known.spec().name != tool.spec().name);

@@ -1,11 +1,12 @@
 //! From options and configuration to a run.
 
-use std::{fs, path::PathBuf, sync::Arc};
+use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
 use agent_astgrep::{Structure, Trees};
 use agent_builtins::{Resources, default_rules};
 use agent_debug::Debugger;
 use agent_edits::Edits;
+use agent_eval::{Interpreters, sandbox::Prefix};
 use agent_files::{ARTIFACT_SCHEME, Files};
 use agent_grammars::Grammars;
 use agent_lsp::{
@@ -27,6 +28,9 @@ use crate::{
     terminal::Terminal,
 };
 
+/// What `--sandbox` takes to run on the host although a configuration names a sandbox.
+const NO_SANDBOX: &str = "none";
+
 /// A run with everything that it was made of.
 pub(crate) struct Assembled {
     pub run: Run,
@@ -37,6 +41,7 @@ pub(crate) struct Assembled {
     pub grammars: Arc<Grammars>,
     pub lsp: Lsp,
     pub debugger: Debugger,
+    pub interpreters: Interpreters,
 }
 
 /// What one command wants of its run.
@@ -102,8 +107,13 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
     let guard = Guard::new();
     let lsp = servers(config, &workspace, &edits, &guard)?;
     let debugger = debugger(config, &workspace, &guard);
-    let resources =
-        Resources::new().files(files).astgrep(structure).lsp(lsp.clone()).debug(debugger.clone());
+    let interpreters = interpreters(config, &workspace, &guard)?;
+    let resources = Resources::new()
+        .files(files)
+        .astgrep(structure)
+        .lsp(lsp.clone())
+        .debug(debugger.clone())
+        .eval(interpreters.clone());
     let registry = wishes.tools.into_iter().fold(resources, Resources::tool).registry();
     let registry = registry.context("the tools")?;
     let mode = match config.approve.unwrap_or_else(default_approve) {
@@ -125,7 +135,7 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
     }
     let run = builder.build();
     let view = run.view(config.surface, wishes.limits);
-    Ok(Assembled { run, view, state, workspace, edits, grammars, lsp, debugger })
+    Ok(Assembled { run, view, state, workspace, edits, grammars, lsp, debugger, interpreters })
 }
 
 /// The language servers of a run. The rows that a person adds name programs, so they come from the
@@ -143,11 +153,49 @@ fn servers(config: &Config, workspace: &Workspace, edits: &Edits, guard: &Guard)
 
 /// The debugger of a run. An untrusted checkout's programs are not started by it.
 fn debugger(config: &Config, workspace: &Workspace, guard: &Guard) -> Debugger {
-    let trust = match config.trust.is_trusted() {
+    Debugger::new(workspace.clone(), Launcher::new(guard.clone()), trust(config))
+}
+
+/// The interpreters of a run. Which programs they are and where they run is the person's to say, so it comes from their own
+/// file and the flags alone.
+fn interpreters(config: &Config, workspace: &Workspace, guard: &Guard) -> Result<Interpreters> {
+    let settings = &config.eval;
+    let mut launcher = Launcher::new(guard.clone());
+    let mut site = agent_eval::Site::default();
+    if let Some(command) = settings.sandbox.as_deref().filter(|command| *command != NO_SANDBOX) {
+        let mut prefix = Prefix::parse(command).context("the sandbox")?;
+        if let Some(folder) = &settings.sandbox_folder {
+            prefix = prefix.folder(folder);
+        }
+        site = prefix.site();
+        launcher = launcher.sandbox(prefix);
+    }
+    let builder = Interpreters::builder(workspace.clone(), launcher);
+    let mut builder = builder.trust(trust(config)).site(site);
+    if let Some(python) = &settings.python {
+        builder = builder.python(python);
+    }
+    if let Some(node) = &settings.node {
+        builder = builder.node(node);
+    }
+    if let Some(seconds) = settings.idle_seconds {
+        builder = builder.idle(Duration::from_secs(u64::from(seconds.get())));
+    }
+    if let Some(megabytes) = settings.memory_mb {
+        builder = builder.memory_bytes(u64::from(megabytes.get()) << 20);
+    }
+    if let Some(count) = settings.processes {
+        builder = builder.processes(u64::from(count.get()));
+    }
+    Ok(builder.build())
+}
+
+/// Whether programs of the checkout may be run.
+fn trust(config: &Config) -> agent_process::Trust {
+    match config.trust.is_trusted() {
         true => agent_process::Trust::Trusted,
         false => agent_process::Trust::Untrusted,
-    };
-    Debugger::new(workspace.clone(), Launcher::new(guard.clone()), trust)
+    }
 }
 
 fn workspace(config: &Config) -> Result<Workspace> {

@@ -4,6 +4,7 @@
 use std::{
     collections::BTreeMap,
     env, fs, io,
+    num::NonZero,
     path::{Path, PathBuf},
 };
 
@@ -23,7 +24,7 @@ pub(crate) const CHECKOUT_FILE: &str = ".agent-run.toml";
 const CHECKOUT_KEYS: [&str; 4] = ["surface", "result_characters", "exclude", "languages"];
 
 /// What only a person may say.
-const PERSON_KEYS: [&str; 2] = ["approve", "trusted"];
+const PERSON_KEYS: [&str; 3] = ["approve", "eval", "trusted"];
 
 /// The environment's part of the configuration.
 const VARIABLES: [&str; 3] = ["AGENT_RUN_SURFACE", "AGENT_RUN_APPROVE", "AGENT_RUN_TRUST"];
@@ -43,6 +44,8 @@ pub(crate) struct Config {
     pub languages: BTreeMap<String, String>,
     /// The person's own rows of the server table, as TOML.
     pub servers: String,
+    /// What the person says of interpreters.
+    pub eval: Eval,
     /// What was found in a file and not followed, with the reason.
     pub ignored: Vec<String>,
     /// The text of the checkout's own file, where it has one.
@@ -73,8 +76,26 @@ struct PersonFile {
     result_characters: Option<usize>,
     exclude: Vec<String>,
     languages: BTreeMap<String, String>,
+    /// Interpreters.
+    eval: Eval,
     /// Language servers: rows that change those of the crate or add to them.
     server: Vec<toml::Table>,
+}
+
+/// What a person says of the interpreters of `eval`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Eval {
+    /// A path, or a name for the search path.
+    pub python: Option<PathBuf>,
+    pub node: Option<PathBuf>,
+    /// The command before the command, or `none`.
+    pub sandbox: Option<String>,
+    pub sandbox_folder: Option<PathBuf>,
+    /// How long a cell may be silent. It is never none: such a cell could not begin.
+    pub idle_seconds: Option<NonZero<u32>>,
+    pub memory_mb: Option<NonZero<u32>>,
+    pub processes: Option<NonZero<u32>>,
 }
 
 /// The checkout's file, once everything but its own keys was left out.
@@ -115,6 +136,14 @@ impl Config {
         let result_characters = [checkout.result_characters, person.result_characters];
         let servers = toml::to_string(&BTreeMap::from([("server", &person.server)]))
             .context("the servers of config.toml")?;
+        let mut eval = person.eval;
+        if options.sandbox.is_some() {
+            eval.sandbox.clone_from(&options.sandbox);
+            eval.sandbox_folder = None;
+        }
+        if options.sandbox_folder.is_some() {
+            eval.sandbox_folder.clone_from(&options.sandbox_folder);
+        }
         let mut languages = person.languages;
         languages.extend(checkout.languages);
         Ok(Self {
@@ -125,6 +154,7 @@ impl Config {
             exclude: person.exclude.into_iter().chain(checkout.exclude).collect(),
             languages,
             servers,
+            eval,
             ignored,
             checkout_text,
             layers,
@@ -251,6 +281,8 @@ fn layers(
         ("--surface", options.surface.is_some()),
         ("--approve", options.approve.is_some()),
         ("--trust", options.trust),
+        ("--sandbox", options.sandbox.is_some()),
+        ("--sandbox-folder", options.sandbox_folder.is_some()),
     ];
     let flags = flags.iter().filter(|(_, given)| *given).map(|(flag, _)| (*flag).to_owned());
     vec![

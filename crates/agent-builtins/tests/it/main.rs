@@ -112,6 +112,22 @@ fn a_debugger_gives_debug_which_takes_turns() {
     assert_eq!((spec.name.as_str(), spec.tier, spec.parallel), ("debug", Exec, false));
 }
 
+// spec: TIER-02, TIER-04, TIER-08
+#[cfg(feature = "eval")]
+#[tokio::test]
+async fn interpreters_give_eval_which_takes_turns_and_asks() {
+    let checkout = Checkout::new();
+    let launcher = agent_process::Launcher::new(agent_process::Guard::new());
+    let interpreters =
+        agent_eval::Interpreters::builder(checkout.workspace.clone(), launcher).build();
+    let registry = Resources::new().eval(interpreters).registry().expect("a registry");
+    let specs: Vec<_> = registry.iter().map(|tool| tool.spec().clone()).collect();
+    let [spec] = specs.as_slice() else { panic!("{specs:?}") };
+    assert_eq!((spec.name.as_str(), spec.tier, spec.parallel), ("eval", Exec, false));
+    let args = json!({"code": "1", "description": "one"});
+    assert_eq!(default_rules().policy(spec, &args), Policy::Ask);
+}
+
 // spec: TIER-07
 #[test]
 fn by_default_what_stages_or_looks_goes_on_and_the_rest_asks() {

@@ -5,6 +5,7 @@ mod words;
 use std::{path::PathBuf, process::ExitCode};
 
 use agent_astgrep::Trees;
+use agent_eval::Language;
 use agent_grammars::Grammars;
 use agent_tiers::Surface;
 use agent_tool_core::Dispatch as _;
@@ -199,6 +200,7 @@ fn look(options: &Options, report: &mut Report) -> Result<()> {
         run(&assembled, report);
         report.groups.push(servers(&assembled).await);
         report.groups.push(adapters(&assembled).await);
+        report.groups.push(interpreters(&assembled).await);
         Ok(())
     })
 }
@@ -285,6 +287,36 @@ async fn adapters(assembled: &Assembled) -> Group {
         missing: missing.collect(),
         words: FOUND,
     }
+}
+
+/// The interpreters that a first cell would start. In a sandbox that has files of its own nothing is looked for: that would
+/// start something there.
+async fn interpreters(assembled: &Assembled) -> Group {
+    let tools = assembled.view.specs().into_iter().map(|spec| spec.name);
+    let (mut has, mut missing) = (Vec::new(), Vec::new());
+    for language in Language::ALL {
+        let name = language.as_str();
+        match assembled.interpreters.find(language).await {
+            Ok(Some(chosen)) => {
+                has.push(format!(
+                    "{name} {} ({}) at {}",
+                    chosen.version,
+                    chosen.by,
+                    chosen.program.display()
+                ));
+                missing.extend(
+                    chosen
+                        .passed_over
+                        .into_iter()
+                        .map(|how| Missing { what: vec![format!("another {name}")], how }),
+                );
+            }
+            Ok(None) => has.push(format!("{name} of {}", assembled.interpreters.place())),
+            Err(how) => missing.push(Missing { what: vec![name.to_owned()], how }),
+        }
+    }
+    let tools = tools.filter(|tool| tool == "eval").collect();
+    Group { name: "interpreters", tools, has, missing, words: FOUND }
 }
 
 fn missing(grammars: &Grammars) -> Vec<Missing> {

@@ -205,6 +205,8 @@ impl<'a> Session<'a> {
             trust: asked.trust.unwrap_or(self.options.trust),
             json: true,
             transcript: self.options.transcript.clone(),
+            sandbox: self.options.sandbox.clone(),
+            sandbox_folder: self.options.sandbox_folder.clone(),
         };
         if options.workspace.is_empty() {
             options.workspace.clone_from(&self.options.workspace);

@@ -1,0 +1,153 @@
+// The kernel's main thread: cells one after the other, and what they leave behind without ending it.
+"use strict";
+const { state, send, sendMarked, hold, letGo, note, tool, start } = require("agent:wire");
+const { bundle, display, inspected } = require("agent:mime");
+const { load, requireHere } = require("agent:modules");
+const { builtinModules } = require("node:module");
+const { connect, evaluate, giveUp, release } = require("agent:evaluate");
+
+const { Error, Object, Promise, Reflect, Set, String, setImmediate, globalThis: world } = globalThis;
+const NAMES = 30;
+// Names of modules that are globals too, in every program.
+const OWN_GLOBALS = new Set(["console", "crypto", "performance", "process", "buffer", "navigator"]);
+
+// Frames of Node and of this kernel say nothing to whoever wrote the cell.
+const OURS = /^\s+at .*(node:|\[agent-eval\]|\[eval\]|worker eval)/;
+
+class Exit extends Error {
+  constructor(code) {
+    super(`process.exit(${code ?? 0})`);
+    this.name = "Exit";
+    this.code = code ?? 0;
+  }
+}
+
+/** The name, the text and the lines of whatever was thrown. */
+const described = (thrown) => {
+  if (thrown instanceof Error) {
+    const lines = inspected(thrown).split("\n").filter((line) => !OURS.test(line));
+    return { name: String(thrown.name || "Error"), value: String(thrown.message), lines };
+  }
+  const text = bundle(thrown)["text/plain"];
+  return { name: "Uncaught", value: text, lines: [`Uncaught ${text}`] };
+};
+
+let exited = null;
+let stray = null;
+
+/** A rejection or exception that nobody waits for: the running cell's error, or a remark. It never ends the process. */
+const strayed = (kind) => (thrown) => {
+  if (thrown instanceof Exit) {
+    exited = thrown;
+    giveUp({ exited: true });
+    return;
+  }
+  const error = described(thrown);
+  if (state.running) stray ??= error;
+  else note(`${kind} of an earlier cell: ${error.lines.join("\n")}`);
+};
+
+const failed = ({ name, value, lines }) => {
+  sendMarked("error", { ename: name, evalue: value, traceback: lines });
+  return "error";
+};
+
+const afterExit = (exit) => {
+  if (!exit.code) {
+    note("the cell called process.exit(); the interpreter is still running");
+    return "ok";
+  }
+  const text = `process.exit(${exit.code}); the interpreter is still running`;
+  return failed({ name: "SystemExit", value: String(exit.code), lines: [text] });
+};
+
+const settle = async (outcome, metadata) => {
+  if (exited) return afterExit(exited);
+  if (outcome.interrupted) {
+    const { interrupted } = outcome;
+    return failed({ name: "KeyboardInterrupt", value: interrupted, lines: [`KeyboardInterrupt: ${interrupted}`] });
+  }
+  if (outcome.failed) return failed({ name: "Error", value: outcome.failed, lines: [outcome.failed] });
+  if ("thrown" in outcome) {
+    if (outcome.thrown instanceof Exit) return afterExit(outcome.thrown);
+    const error = described(outcome.thrown);
+    return failed(metadata.hint ? { ...error, lines: [...error.lines, metadata.hint] } : error);
+  }
+  // Rejections that float come up before the next turn.
+  await new Promise((resolve) => setImmediate(resolve));
+  if (exited) return afterExit(exited);
+  if (stray) return failed(stray);
+  if (outcome.value !== undefined && metadata.shows_value !== false) {
+    world._ = outcome.value;
+    sendMarked("execute_result", { execution_count: state.count, data: bundle(outcome.value), metadata: {} });
+  }
+  return "ok";
+};
+
+let given = new Set();
+// What cells declared with let, const and class is no property of the global object.
+const declared = new Set();
+const names = () => [...declared, ...Object.keys(world).filter((name) => !given.has(name) && !name.startsWith("_"))];
+
+const execute = async (message) => {
+  const { content, metadata } = message;
+  state.parent = message.header;
+  state.count += 1;
+  state.running = true;
+  exited = stray = null;
+  send("status", { execution_state: "busy" });
+  let status;
+  try {
+    const source = `${metadata.rewritten ?? content.code}\n//# sourceURL=cell-${state.count}.js`;
+    const outcome = await evaluate(source);
+    // What is left to say of this cell is said at once.
+    hold();
+    status = await settle(outcome, metadata);
+  } catch (error) {
+    status = failed(described(error));
+  }
+  release();
+  state.running = false;
+  for (const name of metadata.declares ?? []) declared.add(name);
+  const all = names();
+  const reply = { status, execution_count: state.count, payload: [], user_expressions: {} };
+  if (status === "error") Object.assign(reply, { ename: "", evalue: "", traceback: [] });
+  sendMarked("execute_reply", reply, { metadata: { names: all.slice(0, NAMES), more: all.length > NAMES ? all.length - NAMES : 0 } });
+  send("status", { execution_state: "idle" });
+  letGo();
+};
+
+const queue = [];
+let busy = false;
+const pump = async () => {
+  if (busy) return;
+  busy = true;
+  while (queue.length) await execute(queue.shift());
+  busy = false;
+};
+
+const run = () => {
+  process.on("SIGINT", () => giveUp({ interrupted: "interrupted while it waited; what it started may go on" }));
+  process.on("unhandledRejection", strayed("an unhandled rejection (is an await missing?)"));
+  process.on("uncaughtException", strayed("an uncaught exception"));
+  process.exit = (code) => {
+    throw new Exit(code);
+  };
+  for (const [name, value] of [["TERM", "dumb"], ["PAGER", "cat"], ["GIT_PAGER", "cat"]]) process.env[name] = value;
+  for (const [name, value] of [["NO_COLOR", "1"], ["GIT_TERMINAL_PROMPT", "0"]]) process.env[name] ??= value;
+  // What `node -e` gives its script, and what a cell has no business with or declares itself.
+  const names = ["module", "exports", "__filename", "__dirname", ...builtinModules];
+  for (const name of names) if (!OWN_GLOBALS.has(name)) Reflect.deleteProperty(world, name);
+  Object.assign(world, { display, tool, require: requireHere });
+  Object.defineProperty(world, "__import", { enumerable: false, writable: true, configurable: true, value: load });
+  connect();
+  // Node puts `module` back.
+  given = new Set([...Object.keys(world), "module"]);
+  start((message) => {
+    queue.push(message);
+    pump();
+  });
+  send("status", { execution_state: "starting" }, { version: process.versions.node, executable: process.execPath });
+};
+
+module.exports = { run };

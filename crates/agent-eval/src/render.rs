@@ -1,0 +1,317 @@
+//! An outcome as a model reads it.
+
+use std::fmt::Write as _;
+
+use agent_tool_core::{Part, clip_middle};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::Value;
+
+use crate::{
+    outcome::{Outcome, Shown, State, Status},
+    wire::Bundle,
+};
+
+/// How many characters of one output stand in the text.
+pub const TEXT_LIMIT: usize = 12_000;
+
+/// How many characters of a value's text stand in the text.
+pub const VALUE_LIMIT: usize = 8_000;
+
+/// The most bytes of base64 that an image part has: models take no larger ones.
+pub const IMAGE_LIMIT: usize = 5 << 20;
+
+/// How many image parts a result has.
+pub const MAX_IMAGES: usize = 12;
+
+/// The images, the first that is there of a bundle.
+const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+const SVG: &str = "image/svg+xml";
+
+/// The parts of a result, in the order in which the cell made them.
+pub(crate) fn parts(outcome: &Outcome) -> Vec<Part> {
+    let mut page = Page { text: String::new(), parts: Vec::new(), images: 0 };
+    if outcome.state == State::New && !outcome.label.is_empty() {
+        page.line(&format!("[{}]", outcome.label));
+    }
+    for shown in &outcome.shown {
+        match shown {
+            Shown::Stdout(text) => page.block(&clipped(&terminal(text), TEXT_LIMIT)),
+            Shown::Stderr(text) => {
+                page.line("[stderr]");
+                page.block(&clipped(&terminal(text), TEXT_LIMIT));
+            }
+            Shown::Display(bundle) => page.bundle("", bundle),
+            Shown::Result(bundle) => {
+                page.bundle(&format!("Out[{}]: ", outcome.execution_count), bundle);
+            }
+            Shown::Note(text) => page.line(&format!("[{text}]")),
+        }
+    }
+    if let Some(error) = &outcome.error {
+        page.block(&clipped(&terminal(&error.traceback.join("\n")), TEXT_LIMIT));
+    }
+    page.line(&ending(outcome));
+    page.finish()
+}
+
+/// What a terminal would show of a line at last, without escape sequences.
+fn terminal(text: &str) -> String {
+    collapse(&without_escapes(text))
+}
+
+/// Keeps of each line what was written after the last carriage return: progress bars draw over themselves.
+pub(crate) fn collapse(text: &str) -> String {
+    if !text.contains('\r') {
+        return text.to_owned();
+    }
+    let mut shown = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let (line, end) = match line.strip_suffix('\n') {
+            Some(line) => (line.trim_end_matches('\r'), "\n"),
+            None => (line, ""),
+        };
+        let last = line.rsplit('\r').find(|piece| !piece.is_empty()).unwrap_or_default();
+        shown.push_str(last);
+        shown.push_str(end);
+    }
+    shown
+}
+
+/// Colours and cursor movements say nothing to a model.
+fn without_escapes(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("\u{1b}[") {
+        shown.push_str(&rest[..at]);
+        let sequence = &rest[at + 2..];
+        let end =
+            sequence.find(|c: char| ('@'..='~').contains(&c)).map_or(sequence.len(), |end| end + 1);
+        rest = &sequence[end..];
+    }
+    shown.push_str(rest);
+    shown
+}
+
+fn clipped(text: &str, limit: usize) -> String {
+    clip_middle(text, limit, None).text
+}
+
+/// The last line: how it ended where that was not simply well, and what became of the variables.
+fn ending(outcome: &Outcome) -> String {
+    let death = outcome.death.as_deref().unwrap_or_default();
+    let gone = "its variables are gone, and the next cell begins in a new one";
+    match (outcome.status, outcome.state) {
+        (Status::Died, _) => format!("[the interpreter ended: {death}; {gone}]"),
+        (Status::TimedOut, State::Gone) => {
+            format!(
+                "[timed out; an interrupt did not end the cell, so the interpreter was killed: {gone}]"
+            )
+        }
+        (Status::Interrupted, State::Gone) => {
+            format!(
+                "[interrupted; the cell did not end by it, so the interpreter was killed: {gone}]"
+            )
+        }
+        (Status::TimedOut, _) => format!("[timed out and interrupted; {}]", kept(outcome)),
+        (Status::Interrupted, _) => format!("[interrupted; {}]", kept(outcome)),
+        (Status::Error, _) => "[what ran before the error is kept]".to_owned(),
+        (Status::Ok, _) => String::new(),
+    }
+}
+
+fn kept(outcome: &Outcome) -> String {
+    let (names, more) = &outcome.names;
+    if names.is_empty() {
+        return "the interpreter runs, and no variable was made yet".to_owned();
+    }
+    let mut text = format!("these variables are kept: {}", names.join(", "));
+    if *more > 0 {
+        let _ = write!(text, " and {more} more");
+    }
+    text
+}
+
+struct Page {
+    text: String,
+    parts: Vec<Part>,
+    images: usize,
+}
+
+impl Page {
+    /// Adds text on a line of its own.
+    fn line(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.start_line();
+            self.text.push_str(text);
+            self.text.push('\n');
+        }
+    }
+
+    fn block(&mut self, text: &str) {
+        self.start_line();
+        self.text.push_str(text);
+    }
+
+    fn start_line(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push('\n');
+        }
+    }
+
+    fn bundle(&mut self, before: &str, bundle: &Bundle) {
+        let image = IMAGES.iter().find_map(|mime| Some((*mime, bundle.get(*mime)?.as_str()?)));
+        let svg = bundle.get(SVG).and_then(Value::as_str);
+        let image = match (image, svg) {
+            (Some((mime, base64)), _) => Some((mime, base64.replace('\n', ""))),
+            (None, Some(svg)) => Some((SVG, STANDARD.encode(svg))),
+            (None, None) => None,
+        };
+        if let Some(text) = plain(bundle).filter(|text| image.is_none() || !text.starts_with('<')) {
+            self.line(&format!("{before}{}", clipped(&text, VALUE_LIMIT)));
+        }
+        if let Some((mime, base64)) = image {
+            self.image(before, mime, base64);
+        }
+    }
+
+    fn image(&mut self, before: &str, mime: &str, base64: String) {
+        if base64.len() > IMAGE_LIMIT || self.images >= MAX_IMAGES {
+            let bytes = base64.len() / 4 * 3;
+            let why =
+                if self.images >= MAX_IMAGES { "too many images" } else { "too large for a model" };
+            self.line(&format!(
+                "{before}[{mime} of {bytes} bytes left out: {why}; save it to a file]"
+            ));
+            return;
+        }
+        self.images += 1;
+        self.line(&format!("{before}[{mime}, image {}]", self.images));
+        self.end_text();
+        self.parts.push(Part::image(mime, base64));
+    }
+
+    fn end_text(&mut self) {
+        let text = std::mem::take(&mut self.text);
+        let text = text.trim_end_matches('\n');
+        if !text.is_empty() {
+            self.parts.push(Part::text(text));
+        }
+    }
+
+    fn finish(mut self) -> Vec<Part> {
+        self.end_text();
+        if self.parts.is_empty() {
+            self.parts.push(Part::text("(no output)"));
+        }
+        self.parts
+    }
+}
+
+/// The text of a bundle: its plain form, else the most readable of the others.
+fn plain(bundle: &Bundle) -> Option<String> {
+    let text = |mime: &str| bundle.get(mime).and_then(Value::as_str).map(str::to_owned);
+    let known = ["text/plain", "text/markdown", "text/latex", "text/html"];
+    known.iter().find_map(|mime| text(mime)).or_else(|| {
+        let json = bundle.iter().find(|(mime, _)| mime.ends_with("json"))?;
+        Some(json.1.to_string())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::outcome::CellError;
+
+    fn outcome(shown: Vec<Shown>) -> Outcome {
+        Outcome {
+            status: Status::Ok,
+            execution_count: 3,
+            shown,
+            error: None,
+            state: State::Kept,
+            names: (vec!["df".into()], 2),
+            duration: Duration::ZERO,
+            truncated: false,
+            death: None,
+            label: "Python 3.11.7".into(),
+        }
+    }
+
+    fn bundle(value: Value) -> Bundle {
+        value.as_object().unwrap().clone()
+    }
+
+    fn text(outcome: &Outcome) -> String {
+        let parts = parts(outcome).into_iter().map(|part| match part {
+            Part::Text { text } => text,
+            Part::Image { mime, .. } => format!("<{mime}>"),
+            other => panic!("{other:?}"),
+        });
+        parts.collect::<Vec<_>>().join("\n--\n")
+    }
+
+    #[test]
+    fn everything_stands_in_the_order_in_which_the_cell_made_it() {
+        let shown = vec![
+            Shown::Stdout("a\n".into()),
+            Shown::Stderr("warned".into()),
+            Shown::Display(bundle(json!({"image/png": "AAAA", "text/plain": "<Figure>"}))),
+            Shown::Stdout("b".into()),
+            Shown::Result(bundle(json!({"text/plain": "   a\n0  1", "text/html": "<table>"}))),
+        ];
+        assert_eq!(
+            text(&outcome(shown)),
+            "a\n[stderr]\nwarned\n[image/png, image 1]\n--\n<image/png>\n--\nb\nOut[3]:    a\n0  1"
+        );
+    }
+
+    #[test]
+    fn a_progress_bar_is_its_last_state_and_colours_are_gone() {
+        let text = "\r 10%\r 50%\r100%\n\u{1b}[31mred\u{1b}[0m\r\nend\r";
+        assert_eq!(terminal(text), "100%\nred\nend");
+    }
+
+    #[test]
+    fn what_became_of_the_variables_is_said_truthfully() {
+        let mut stopped = outcome(Vec::new());
+        stopped.status = Status::TimedOut;
+        assert_eq!(
+            text(&stopped),
+            "[timed out and interrupted; these variables are kept: df and 2 more]"
+        );
+        stopped.state = State::Gone;
+        assert!(
+            text(&stopped).contains("was killed: its variables are gone"),
+            "{}",
+            text(&stopped)
+        );
+        let mut failed = outcome(Vec::new());
+        failed.status = Status::Error;
+        failed.error =
+            Some(CellError { name: "E".into(), value: "x".into(), traceback: vec!["E: x".into()] });
+        assert_eq!(text(&failed), "E: x\n[what ran before the error is kept]");
+    }
+
+    #[test]
+    fn an_image_that_no_model_takes_is_named_and_not_sent() {
+        let large = "A".repeat(IMAGE_LIMIT + 4);
+        let shown = vec![Shown::Display(bundle(json!({"image/png": large})))];
+        assert_eq!(
+            text(&outcome(shown)),
+            "[image/png of 3932163 bytes left out: too large for a model; save it to a file]"
+        );
+    }
+
+    #[test]
+    fn an_svg_is_an_image_and_silence_is_said() {
+        let shown = vec![Shown::Display(bundle(json!({"image/svg+xml": "<svg/>"})))];
+        let parts = parts(&outcome(shown));
+        assert_eq!(parts[1], Part::image(SVG, STANDARD.encode("<svg/>")));
+        assert_eq!(text(&outcome(Vec::new())), "(no output)");
+    }
+}

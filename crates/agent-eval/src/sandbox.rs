@@ -1,0 +1,215 @@
+//! A command before the command: `bwrap … --`, `docker exec -i NAME`, `ssh HOST`.
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    fmt,
+    os::unix::ffi::{OsStrExt as _, OsStringExt as _},
+    path::{Path, PathBuf},
+};
+
+use agent_process::{Command, MARK_VARIABLE, Sandbox};
+
+use crate::Site;
+
+/// Programs that go to files of their own: what is looked for on the host is not there.
+const ELSEWHERE: [&str; 6] = ["docker", "podman", "nerdctl", "kubectl", "ssh", "lxc-attach"];
+
+/// The one that joins its arguments with spaces and has a shell read them.
+const JOINS: &str = "ssh";
+
+/// Goes to the folder, or says that it is not there, and becomes the program.
+const ENTER: &str = "cd -- \"$0\" && exec \"$@\"";
+
+/// Puts every command behind a prefix, which passes its three pipes through. What it goes into has to run already: nothing is
+/// booted, and where it is down the command fails with what the prefix says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prefix {
+    name: String,
+    program: PathBuf,
+    args: Vec<OsString>,
+    joins: bool,
+    elsewhere: bool,
+    folder: Option<PathBuf>,
+}
+
+/// A prefix that cannot be one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoPrefix(String);
+
+impl Prefix {
+    /// Reads a command line: words apart by spaces, `'…'`, `"…"` and `\` as a shell takes them, nothing expanded. The program is
+    /// looked for on the search path now.
+    ///
+    /// # Errors
+    ///
+    /// Words about what is missing.
+    pub fn parse(line: &str) -> Result<Self, NoPrefix> {
+        let mut words = split(line)?.into_iter();
+        let Some(first) = words.next() else {
+            return Err(NoPrefix(
+                "a sandbox is a command such as `bwrap --ro-bind / / --`".to_owned(),
+            ));
+        };
+        let program = find(&first)?;
+        let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Self {
+            joins: name == JOINS,
+            elsewhere: ELSEWHERE.contains(&name.as_str()),
+            name,
+            program,
+            args: words.map(OsString::from).collect(),
+            folder: None,
+        })
+    }
+
+    /// The working directory inside, where it is not that of the host.
+    #[must_use]
+    pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
+    }
+
+    /// Where what is started finds its files.
+    #[must_use]
+    pub fn site(&self) -> Site {
+        if self.elsewhere {
+            Site::Elsewhere { python: "python3".to_owned(), node: "node".to_owned() }
+        } else {
+            Site::Here
+        }
+    }
+}
+
+impl Sandbox for Prefix {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn rewrite(&self, mut command: Command) -> Result<Command, String> {
+        let folder = self.folder.as_deref().unwrap_or(&command.folder);
+        let mut inner: Vec<OsString> = vec!["/usr/bin/env".into()];
+        // An environment of its own does not have ours, and by the mark everything of a run is known.
+        if self.elsewhere
+            && let Some(mark) = command.environment.get(OsStr::new(MARK_VARIABLE))
+        {
+            let mut set = OsString::from(format!("{MARK_VARIABLE}="));
+            set.push(mark);
+            inner.push(set);
+        }
+        inner.extend(["sh".into(), "-c".into(), ENTER.into(), folder.as_os_str().to_owned()]);
+        inner.push(command.program.as_os_str().to_owned());
+        inner.extend(command.args.iter().cloned());
+        let mut args = self.args.clone();
+        if self.joins {
+            let quoted: Vec<_> = inner.iter().map(|word| quote(word)).collect();
+            args.push(quoted.join(OsStr::new(" ")));
+        } else {
+            args.extend(inner);
+        }
+        command.program.clone_from(&self.program);
+        command.args = args;
+        Ok(command)
+    }
+}
+
+fn find(name: &str) -> Result<PathBuf, NoPrefix> {
+    let path = Path::new(name);
+    if path.is_absolute() {
+        return Ok(path.to_owned());
+    }
+    if name.contains('/') {
+        return Err(NoPrefix(format!("{name} has to be a name or an absolute path")));
+    }
+    let search = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&search)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file())
+        .ok_or_else(|| {
+            NoPrefix(format!("{name} was not found; install it, or name another sandbox"))
+        })
+}
+
+/// Splits a command line as a shell does, without expanding anything.
+fn split(line: &str) -> Result<Vec<String>, NoPrefix> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut rest = line.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            c if c.is_whitespace() => words.extend(word.take()),
+            '\'' | '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match rest.next() {
+                        Some(end) if end == c => break,
+                        Some('\\') if c == '"' => word.extend(rest.next()),
+                        Some(other) => word.push(other),
+                        None => return Err(NoPrefix(format!("a {c} is not closed in `{line}`"))),
+                    }
+                }
+            }
+            '\\' => word.get_or_insert_default().extend(rest.next()),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+/// A word that a shell takes as it is.
+fn quote(word: &OsStr) -> OsString {
+    let mut quoted = vec![b'\''];
+    for byte in word.as_bytes() {
+        match byte {
+            b'\'' => quoted.extend_from_slice(b"'\\''"),
+            other => quoted.push(*other),
+        }
+    }
+    quoted.push(b'\'');
+    OsString::from_vec(quoted)
+}
+
+impl fmt::Display for NoPrefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NoPrefix {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_is_split_as_a_shell_does() {
+        let words = |line: &str| split(line).map_err(|error| error.to_string());
+        assert_eq!(
+            words("bwrap --bind '/a b' \"/c\\\"d\" e\\ f ''").unwrap(),
+            ["bwrap", "--bind", "/a b", "/c\"d", "e f", ""]
+        );
+        assert_eq!(words("x 'y"), Err("a ' is not closed in `x 'y`".to_owned()));
+        assert_eq!(words("  ").unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_a_remote_shell_reads_is_quoted() {
+        assert_eq!(quote(OsStr::new("a'b $c\n")), OsStr::new("'a'\\''b $c\n'"));
+    }
+
+    #[test]
+    fn a_prefix_says_where_files_are() {
+        let prefix = |line: &str| Prefix::parse(line).unwrap();
+        assert_eq!(prefix("/usr/bin/bwrap --ro-bind / /").site(), Site::Here);
+        assert!(matches!(prefix("/usr/bin/docker exec -i box").site(), Site::Elsewhere { .. }));
+        assert!(
+            Prefix::parse("no-such-sandbox-here x")
+                .unwrap_err()
+                .to_string()
+                .contains("was not found")
+        );
+        assert!(Prefix::parse("").is_err());
+    }
+}

@@ -1,0 +1,90 @@
+//! What this program has started, by its descent.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, thread,
+    time::{Duration, Instant},
+};
+
+/// How long what was killed may take to be gone, on a machine that does other things.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A process, known by its start as well, since ids are given away again.
+type Known = (u32, u64);
+
+/// The processes that were there when a case began.
+pub(crate) struct Left(BTreeSet<Known>);
+
+impl Left {
+    pub(crate) fn count() -> Self {
+        Self(descendants())
+    }
+
+    /// Waits until nothing is left that the case started.
+    pub(crate) fn none_within_a_while(&self) {
+        gone(&descendants().difference(&self.0).copied().collect());
+    }
+}
+
+/// Waits until these are gone, wherever they moved.
+pub(crate) fn gone(processes: &BTreeSet<Known>) {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let table = table();
+        let left: Vec<_> = processes
+            .iter()
+            .filter(|(id, start)| table.get(id).is_some_and(|found| found.start == *start))
+            .map(|(id, _)| format!("{id}: {}", command_line(*id)))
+            .collect();
+        if left.is_empty() {
+            return;
+        }
+        assert!(Instant::now() < end, "still there: {left:#?}");
+        thread::sleep(PAUSE);
+    }
+}
+
+/// What descends from this program at this moment, but for the guard.
+pub(crate) fn descendants() -> BTreeSet<Known> {
+    let table = table();
+    let own = std::process::id();
+    let descends = |id: u32| {
+        let mut above = id;
+        while let Some(found) = table.get(&above) {
+            if found.parent == own {
+                return true;
+            }
+            above = found.parent;
+        }
+        false
+    };
+    let known = table.iter().filter(|(id, _)| descends(**id));
+    let known = known.filter(|(id, _)| !command_line(**id).contains("guard"));
+    known.map(|(id, found)| (*id, found.start)).collect()
+}
+
+struct Row {
+    parent: u32,
+    start: u64,
+}
+
+fn table() -> BTreeMap<u32, Row> {
+    let listed = fs::read_dir("/proc").unwrap();
+    let ids = listed.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    ids.filter_map(|id: u32| {
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        // The name may hold blanks and parentheses; what follows its last one does not.
+        let fields: Vec<_> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+        let zombie = fields[0] == "Z";
+        let row = Row { parent: fields[1].parse().ok()?, start: fields[19].parse().ok()? };
+        (!zombie).then_some((id, row))
+    })
+    .collect()
+}
+
+fn command_line(id: u32) -> String {
+    let bytes = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).replace('\0', " ")
+}
