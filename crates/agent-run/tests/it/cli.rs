@@ -23,12 +23,25 @@ fn a_surface_lists_what_may_be_called_and_the_whole_stays_small() {
     let full = home.json(&["--json", "tools"]);
     assert_eq!(
         names(&full),
-        ["read", "write", "edit", "apply_patch", "search", "ast_grep", "ast_edit", "resolve"]
+        [
+            "read",
+            "write",
+            "edit",
+            "apply_patch",
+            "search",
+            "ast_grep",
+            "ast_edit",
+            "resolve",
+            "lsp",
+            "lsp_rename",
+            "debug",
+            "eval"
+        ]
     );
     for surface in ["plan", "read-only"] {
         assert_eq!(
             names(&home.json(&["--json", "--surface", surface, "tools"])),
-            ["read", "search", "ast_grep"]
+            ["read", "search", "ast_grep", "lsp"]
         );
         let hidden = home.json(&[
             "--json",
@@ -167,7 +180,7 @@ programs = ["./evil"]
     assert!(!found["parts"].to_string().contains("vendor"));
     assert_eq!(
         names(&home.json(&["--json", "--surface", "full", "tools"])),
-        ["read", "search", "ast_grep"],
+        ["read", "search", "ast_grep", "lsp"],
         "a flag does not widen it"
     );
 }

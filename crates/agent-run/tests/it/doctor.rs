@@ -33,6 +33,9 @@ fn a_checkout_that_can_be_worked_in_is_usable_and_all_is_said() {
         [
             (&json!("files"), &json!(["read", "write", "edit", "apply_patch", "search"])),
             (&json!("structure"), &json!(["ast_grep", "ast_edit", "resolve"])),
+            (&json!("servers"), &json!(["lsp", "lsp_rename"])),
+            (&json!("debuggers"), &json!(["debug"])),
+            (&json!("interpreters"), &json!(["eval"])),
         ]
     );
     let structure = &report["groups"][1];
@@ -65,7 +68,8 @@ fn the_same_is_said_in_words() {
         "structure      ast_grep\n",
         "               needs nothing that is not built in\n",
         "               built in: bash, c, ",
-        "programs       no other program is needed: no Node, no Python, no server\n",
+        "servers        lsp\n",
+        "programs       none is needed but those above\n",
         "terminal       none; nobody is asked",
         "trust          not trusted: nobody said",
         "surface        plan\n",

@@ -46,7 +46,7 @@ fn every_message_of_a_session_is_as_the_schema_says_and_every_kind_is_seen() {
     let opened = peer.initialize(&home, json!({"approve": "ask", "tools": tools}));
     assert_eq!(
         opened["capabilities"],
-        json!({"tools": 10, "trust": false, "surface": "full", "ceiling": "exec"})
+        json!({"tools": 14, "trust": false, "surface": "full", "ceiling": "exec"})
     );
     let log = peer.heard("log");
     assert_eq!(log["params"]["level"], "warn", "what a checkout may not say is said: {log}");
@@ -56,7 +56,7 @@ fn every_message_of_a_session_is_as_the_schema_says_and_every_kind_is_seen() {
     let listed = peer.request("run/tools", json!({"view": view}));
     let names: Vec<_> =
         listed["tools"].as_array().expect("tools").iter().map(|tool| &tool["name"]).collect();
-    assert_eq!(names, ["read", "search", "ast_grep"]);
+    assert_eq!(names, ["read", "search", "ast_grep", "lsp"]);
     peer.request("view/set", json!({"view": view, "surface": "full"}));
     assert_eq!(peer.heard("tools/changed")["params"]["view"], view);
     peer.request("view/close", json!({"view": view}));

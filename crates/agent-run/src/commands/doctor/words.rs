@@ -43,7 +43,7 @@ pub(super) fn print(report: &Report) -> io::Result<()> {
             )?;
         }
     }
-    line("programs", "none is needed but the servers above: no Node, no Python".to_owned())?;
+    line("programs", "none is needed but those above".to_owned())?;
     if let Some(terminal) = &report.terminal {
         let present = if terminal.present { "present" } else { "none" };
         line("terminal", format!("{present}; {}", terminal.said))?;
