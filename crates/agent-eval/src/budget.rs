@@ -10,6 +10,9 @@ pub const IDLE: Duration = Duration::from_secs(5 * 60);
 /// How long each step of a stop is given before the next one. A call into C code ends by itself within it more often than not.
 pub const STEP_TIME: Duration = Duration::from_secs(5);
 
+/// How long a cell whose calls were failed has to see that before it is interrupted.
+pub(crate) const CALLS_TIME: Duration = Duration::from_millis(250);
+
 /// A cell's time: a window of silence, which every sign of life opens anew and which does not run while a bridged call does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
@@ -63,8 +66,9 @@ impl Budget {
 }
 
 impl Ladder {
-    pub(crate) fn new(now: Instant) -> Self {
-        Self { next: Some(Step::Interrupt), due: now }
+    /// Begins at `first`.
+    pub(crate) fn new(first: Instant) -> Self {
+        Self { next: Some(Step::Interrupt), due: first }
     }
 
     /// When the next step is due; none when all were taken.

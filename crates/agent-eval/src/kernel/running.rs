@@ -7,7 +7,7 @@ use tokio::{sync::mpsc, time::Instant};
 
 use super::{CellEvent, Job};
 use crate::{
-    budget::{Budget, Ladder, Step},
+    budget::{Budget, CALLS_TIME, Ladder, Step},
     outcome::{CellError, Collector, Outcome, State, Status},
     wire::Stream,
 };
@@ -89,7 +89,8 @@ impl Running {
     /// Begins to stop it, unless that has begun.
     pub(super) fn stop(&mut self, why: Stop) {
         if self.stopping.is_none() {
-            self.stopping = Some((why, Ladder::new(Instant::now())));
+            let wait = if self.calls.is_empty() { Duration::ZERO } else { CALLS_TIME };
+            self.stopping = Some((why, Ladder::new(Instant::now() + wait)));
         }
     }
 
