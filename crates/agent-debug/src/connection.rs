@@ -196,12 +196,11 @@ async fn read(pipe: impl AsyncRead + Unpin, connection: Arc<Connection>, shared:
             _ => {}
         }
     }
-    {
-        let mut open = connection.open();
-        open.closed = true;
-        open.requests.clear();
-    }
+    // Whoever waits for an answer is to find the session ending once it has none.
     shared.closed();
+    let mut open = connection.open();
+    open.closed = true;
+    open.requests.clear();
 }
 
 /// The request that a message answers, by the beginning of its text.

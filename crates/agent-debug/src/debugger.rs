@@ -199,6 +199,16 @@ impl Debugger {
         }
     }
 
+    /// Waits until a session that is being torn down is over, so that it is not told of as it last stood.
+    pub(crate) async fn settled(&self) {
+        let Some(live) = self.live() else { return };
+        let over = |state: &mut crate::state::State| {
+            let ended = matches!(state.phase, Phase::Ended(_));
+            (ended || state.ending.is_none()).then_some(())
+        };
+        live.shared.wait(END_TIME, over).await;
+    }
+
     /// Replaces the breakpoints of a file, now or for the next start, and says what became of each.
     ///
     /// # Errors
@@ -215,6 +225,12 @@ impl Debugger {
         if args.lines.len() > MAX_BREAKPOINT_LINES {
             return Err(ToolError::invalid_args(format!(
                 "debug: `lines` takes at most {MAX_BREAKPOINT_LINES}"
+            )));
+        }
+        if let Some(hits) = args.hit_condition.as_ref().filter(|hits| !counts_hits(hits)) {
+            return Err(ToolError::invalid_args(format!(
+                "debug: `hit_condition` came as {hits:?} but takes a count such as 3, or one after ==, >, >=, <, <= or % \
+                 where the adapter reads that"
             )));
         }
         let operating = self.operate("breakpoints")?;
@@ -283,14 +299,15 @@ impl Debugger {
         let live = self.live()?;
         live.shared.end(End::Terminated);
         let ended = |state: &mut crate::state::State| match &state.phase {
-            Phase::Ended(ended) => Some(ended.to_string()),
+            Phase::Ended(ended) => Some((ended.how == End::Terminated, ended.to_string())),
             _ => None,
         };
         match live.shared.wait(END_TIME, ended).await {
-            Some(_) if matches!(live.how, How::Attached(_)) => {
-                Some(format!("detached; of the program: {}", live.adapter.after_attach))
-            }
-            Some(how) => Some(how),
+            Some((true, _)) if matches!(live.how, How::Attached(_)) => Some(format!(
+                "detached from a program that was not started here; {}",
+                live.adapter.after_attach
+            )),
+            Some((_, how)) => Some(how),
             None => {
                 live.kill();
                 Some("it was killed; its end took too long".to_owned())
@@ -368,6 +385,12 @@ impl Debugger {
         *operating = Some((name, Instant::now()));
         Ok(Operating { inner: &self.inner })
     }
+}
+
+/// Adapters take what they cannot read for "always" or "never", and do not say so.
+fn counts_hits(hits: &str) -> bool {
+    let count = hits.trim().trim_start_matches(['=', '<', '>', '%']).trim();
+    !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 impl Live {

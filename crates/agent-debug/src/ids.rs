@@ -8,6 +8,9 @@ use std::collections::HashMap;
 pub(crate) enum Kind {
     Frame,
     Reference,
+    /// A reference that stands for a scope of this frame of the adapter's. Adapters give one number to the same scope of all
+    /// frames, and mean by it that of the frame which was asked for last.
+    Scope(i64),
 }
 
 /// Why an id names nothing.
@@ -55,10 +58,18 @@ impl Ids {
     /// What the adapter calls it.
     pub(crate) fn adapter(&self, kind: Kind, id: i64) -> Result<i64, Missing> {
         match self.of_this_stop.get(&id) {
-            Some((is, adapter)) if *is == kind => Ok(*adapter),
-            Some((is, _)) => Err(Missing::IsA(*is)),
+            Some((is, adapter)) if is.names() == kind => Ok(*adapter),
+            Some((is, _)) => Err(Missing::IsA(is.names())),
             None if (1..self.next).contains(&id) => Err(Missing::Stale),
             None => Err(Missing::Never),
+        }
+    }
+
+    /// The adapter's frame of which this is a scope.
+    pub(crate) fn frame_of(&self, id: i64) -> Option<i64> {
+        match self.of_this_stop.get(&id) {
+            Some((Kind::Scope(frame), _)) => Some(*frame),
+            _ => None,
         }
     }
 
@@ -66,6 +77,16 @@ impl Ids {
     pub(crate) fn forget(&mut self) {
         self.of_this_stop.clear();
         self.given.clear();
+    }
+}
+
+impl Kind {
+    /// What the id is to whoever uses it.
+    fn names(self) -> Self {
+        match self {
+            Self::Scope(_) => Self::Reference,
+            other => other,
+        }
     }
 }
 
@@ -82,6 +103,11 @@ mod tests {
         assert_eq!(ids.give(Kind::Frame, 1000), frame);
         assert_eq!(ids.adapter(Kind::Frame, frame), Ok(1000));
         assert_eq!(ids.adapter(Kind::Reference, frame), Err(Missing::IsA(Kind::Frame)));
+        let scopes = [1, 2].map(|frame| ids.give(Kind::Scope(frame), 5));
+        assert_ne!(scopes[0], scopes[1]);
+        assert_eq!(scopes.map(|id| ids.frame_of(id)), [Some(1), Some(2)]);
+        assert_eq!(ids.adapter(Kind::Reference, scopes[0]), Ok(5));
+        assert_eq!(ids.adapter(Kind::Frame, scopes[0]), Err(Missing::IsA(Kind::Reference)));
         ids.forget();
         assert_eq!(ids.adapter(Kind::Frame, frame), Err(Missing::Stale));
         assert_ne!(ids.give(Kind::Frame, 1000), frame);

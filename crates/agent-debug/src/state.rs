@@ -7,12 +7,14 @@ use std::{
     time::Duration,
 };
 
+use agent_tool_core::clip;
 use tokio::{
     sync::watch,
     time::{Instant, timeout},
 };
 
 use crate::{
+    adapters::Adapter,
     breakpoints::Table,
     ids::Ids,
     output::{MAX_CONSOLE_BYTES, MAX_OUTPUT_BYTES, Ring},
@@ -24,6 +26,27 @@ const EXIT_WORDS: [&str; 2] = ["has exited with status ", "Exited ("];
 
 /// How lldb repeats the commands that it was given.
 const ECHOES: [&str; 3] = ["(lldb) ", "Running initCommands:", "Running attachCommands:"];
+
+/// What adapters say of a condition that is no expression, or fails.
+const TROUBLES: [&str; 2] =
+    ["error evaluating condition", "evaluating expression in conditional breakpoint"];
+
+const TROUBLE_CHARS: usize = 400;
+
+/// Signals by which programs end.
+const SIGNALS: [(i64, &str); 11] = [
+    (4, "SIGILL"),
+    (5, "SIGTRAP"),
+    (6, "SIGABRT"),
+    (7, "SIGBUS"),
+    (8, "SIGFPE"),
+    (9, "SIGKILL"),
+    (11, "SIGSEGV"),
+    (13, "SIGPIPE"),
+    (14, "SIGALRM"),
+    (15, "SIGTERM"),
+    (31, "SIGSYS"),
+];
 
 /// What dart says of a program that ended well.
 const WELL: &str = "Exited.";
@@ -55,6 +78,8 @@ pub(crate) struct State {
     pub(crate) output: Ring,
     /// What the adapter itself says.
     pub(crate) console: Ring,
+    /// Up to where the adapter's words were read for conditions that it could not evaluate.
+    heeded: u64,
     /// How much of the output a result has shown.
     pub(crate) told: u64,
     /// A request that the adapter never answered.
@@ -63,10 +88,11 @@ pub(crate) struct State {
     pub(crate) pausing: bool,
     /// Where the debuggee stopped last, in words.
     pub(crate) last_stop: Option<String>,
-    /// Categories of output that are the adapter's own words although they do not say so.
-    own_words: &'static [&'static str],
+    adapter: &'static Adapter,
     /// How many children the adapter's references have, where it counts them.
     pub(crate) children: HashMap<i64, i64>,
+    /// Of which of the adapter's frames its reference to a scope tells.
+    pub(crate) scopes: HashMap<i64, i64>,
     stops: u64,
 }
 
@@ -99,6 +125,8 @@ pub(crate) struct Halt {
 pub(crate) struct Ended {
     pub(crate) how: End,
     pub(crate) exit_code: Option<i64>,
+    /// The signal that the exit code may stand for.
+    pub(crate) signal: Option<&'static str>,
     pub(crate) at: Instant,
 }
 
@@ -123,7 +151,7 @@ impl Shared {
     pub(crate) fn new(
         breakpoints: Arc<Mutex<Table>>,
         first_id: i64,
-        own_words: &'static [&'static str],
+        adapter: &'static Adapter,
     ) -> Self {
         let state = State {
             phase: Phase::Starting,
@@ -136,12 +164,14 @@ impl Shared {
             moved: Instant::now(),
             output: Ring::new(MAX_OUTPUT_BYTES),
             console: Ring::new(MAX_CONSOLE_BYTES),
+            heeded: 0,
             told: 0,
             unresponsive: None,
             pausing: false,
             last_stop: None,
-            own_words,
+            adapter,
             children: HashMap::new(),
+            scopes: HashMap::new(),
             stops: 0,
         };
         Self { state: Mutex::new(state), breakpoints, changed: watch::Sender::new(0) }
@@ -265,6 +295,7 @@ impl State {
     pub(crate) fn resumed(&mut self) -> Option<Halt> {
         self.ids.forget();
         self.children.clear();
+        self.scopes.clear();
         self.moved = Instant::now();
         self.pausing = false;
         match std::mem::replace(&mut self.phase, Phase::Running { since: Instant::now() }) {
@@ -298,7 +329,8 @@ impl State {
     pub(crate) fn ended(&mut self, how: End) {
         self.ids.forget();
         let exit_code = self.exited.flatten();
-        self.phase = Phase::Ended(Ended { how, exit_code, at: Instant::now() });
+        let signal = exit_code.map(self.adapter.signal_of).and_then(signal);
+        self.phase = Phase::Ended(Ended { how, exit_code, signal, at: Instant::now() });
     }
 
     fn output(&mut self, output: &Output) {
@@ -306,7 +338,7 @@ impl State {
         if category == "telemetry" {
             return;
         }
-        if matches!(category, "stdout" | "stderr") && !self.own_words.contains(&category) {
+        if matches!(category, "stdout" | "stderr") && !self.adapter.own_words.contains(&category) {
             self.output.push(output.text.as_bytes());
             return;
         }
@@ -322,6 +354,15 @@ impl State {
     /// How many children a reference of the adapter's has.
     pub(crate) fn children_of(&self, reference: i64) -> Option<i64> {
         self.children.get(&reference).copied()
+    }
+
+    /// What the adapter said since the last time of a breakpoint's condition that it could not evaluate.
+    pub(crate) fn condition_trouble(&mut self) -> Option<String> {
+        let text = self.console.since(self.heeded, MAX_CONSOLE_BYTES).text;
+        self.heeded = self.console.total();
+        let first = TROUBLES.iter().find_map(|words| text.find(words))?;
+        let begin = text[..first].rfind('\n').map_or(0, |end| end + 1);
+        Some(clip(text[begin..].trim(), TROUBLE_CHARS).text)
     }
 
     /// What the adapter itself said last.
@@ -341,12 +382,21 @@ fn exit_code(text: &str) -> Option<i64> {
     rest[..digits].parse().ok()
 }
 
+/// The signal of this number, of those that end a program.
+fn signal(number: i64) -> Option<&'static str> {
+    SIGNALS.iter().find(|(signal, _)| *signal == number).map(|(_, name)| *name)
+}
+
 /// How it ended, in words.
 impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let code = |f: &mut fmt::Formatter<'_>| match self.exit_code {
-            Some(code) => write!(f, " with exit code {code}"),
-            None => f.write_str("; its exit code is not known"),
+        let code = |f: &mut fmt::Formatter<'_>| match (self.exit_code, self.signal) {
+            (Some(code), Some(signal)) => write!(
+                f,
+                " with exit code {code}, or by {signal}: the debugger gives {code} for both"
+            ),
+            (Some(code), None) => write!(f, " with exit code {code}"),
+            (None, _) => f.write_str("; its exit code is not known"),
         };
         match &self.how {
             End::Exited => {

@@ -67,6 +67,11 @@ impl Tool for Debug {
                     let words = parsed.program.iter().chain(parsed.args.iter().flatten());
                     words.map(|word| format!("{word:?}")).collect::<Vec<_>>().join(" ")
                 }
+                Op::Breakpoints => {
+                    let runs = parsed.condition.iter().chain(&parsed.log_message);
+                    let words = parsed.file.iter().chain(runs);
+                    words.cloned().collect::<Vec<_>>().join(" ")
+                }
                 Op::Attach => format!("port {}", parsed.port.unwrap_or(0)),
                 Op::Evaluate => parsed.expression.clone().unwrap_or_default(),
                 _ => String::new(),
@@ -89,6 +94,7 @@ async fn run(debugger: &Debugger, args: DebugArgs) -> ToolResult {
             Ok(output(report.text(), &report))
         }
         Op::Status => {
+            debugger.settled().await;
             let report = debugger.status();
             Ok(output(report.text(), &report))
         }

@@ -187,7 +187,11 @@ const OPTIONS: [(&str, &str, Effect); 4] = [
 /// A card is named after its call, which has no other: unique in the run without a counter.
 fn card(spec: &ToolSpec, cx: &Context, preview: Preview, policy: Policy) -> Card {
     let id = format!("permission_{}", cx.call_id());
-    let title = format!("{}: {}", spec.name, preview.title);
+    let named = format!("{}: ", spec.name);
+    let title = match preview.title.starts_with(&named) {
+        true => preview.title.clone(),
+        false => named + &preview.title,
+    };
     let mut card = Card::new(CardKind::Permission, id, cx.call_id().clone(), title);
     card.asked_by = cx.callers().to_vec();
     card.body = match spec.tier {

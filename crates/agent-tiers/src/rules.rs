@@ -38,6 +38,9 @@ pub struct Rule {
     /// Which of its calls; all, if there is no condition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<ArgumentIn>,
+    /// The argument that such a call has, whatever its value; any call, if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given: Option<String>,
     /// What holds for them.
     pub policy: Policy,
 }
@@ -46,7 +49,7 @@ impl Rule {
     /// A rule for all calls of a tool.
     #[must_use]
     pub fn new(tool: impl Into<String>, policy: Policy) -> Self {
-        Self { tool: tool.into(), when: None, policy }
+        Self { tool: tool.into(), when: None, given: None, policy }
     }
 
     /// The same rule for the calls in which the argument has one of these values.
@@ -61,9 +64,20 @@ impl Rule {
         self
     }
 
+    /// The same rule for the calls that have this argument, whatever its value.
+    #[must_use]
+    pub fn when_given(mut self, argument: impl Into<String>) -> Self {
+        self.given = Some(argument.into());
+        self
+    }
+
     /// An argument that is absent, or no string, fits a rule that holds calls back and does not
     /// fit one that lets them through: what cannot be judged is judged strictly.
     fn fits(&self, tool: &str, args: &Value) -> bool {
+        let given = self.given.as_ref().is_none_or(|name| !args[name.as_str()].is_null());
+        if !given {
+            return false;
+        }
         let Some(when) = &self.when else { return self.tool == tool };
         self.tool == tool
             && match args.get(&when.argument).and_then(Value::as_str) {

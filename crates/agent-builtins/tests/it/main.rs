@@ -132,7 +132,7 @@ async fn interpreters_give_eval_which_takes_turns_and_asks() {
 #[test]
 fn by_default_what_stages_or_looks_goes_on_and_the_rest_asks() {
     let rules = default_rules();
-    let cases: [(&str, Value, Policy); 10] = [
+    let cases: [(&str, Value, Policy); 13] = [
         ("ast_grep", json!({}), Policy::Allow),
         ("read", json!({}), Policy::Allow),
         ("ast_edit", json!({}), Policy::Allow),
@@ -143,6 +143,9 @@ fn by_default_what_stages_or_looks_goes_on_and_the_rest_asks() {
         ("debug", json!({"op": "stack"}), Policy::Allow),
         ("debug", json!({"op": "launch"}), Policy::Ask),
         ("debug", json!({"op": ["launch"]}), Policy::Ask),
+        ("debug", json!({"op": "breakpoints", "hit_condition": "3"}), Policy::Allow),
+        ("debug", json!({"op": "breakpoints", "condition": "f() > 1"}), Policy::Ask),
+        ("debug", json!({"op": "breakpoints", "log_message": "{f()}"}), Policy::Ask),
     ];
     for (name, args, expected) in cases {
         let mut tools = FILES.iter().chain(&CONTRACT);

@@ -42,12 +42,19 @@ pub(crate) struct Adapter {
     pub(crate) filters: &'static [&'static str],
     /// Categories of output that are its own words: its debuggee writes to a terminal, which is one stream.
     pub(crate) own_words: &'static [&'static str],
+    /// The number of the signal that it gives this exit code for, if one ended the debuggee.
+    pub(crate) signal_of: fn(i64) -> i64,
     /// How long after a stop the debuggee is not resumed: the adapter may still be stopping threads, and hang.
     pub(crate) settles: Duration,
     /// Whether a program that listens speaks the protocol itself, so that attaching starts nothing.
     pub(crate) listens: bool,
     /// What becomes of a program that was attached to when the session ends.
     pub(crate) after_attach: &'static str,
+}
+
+/// What gives exit codes to programs that ended by themselves alone.
+fn no_signal(_code: i64) -> i64 {
+    0
 }
 
 const ASK_DEBUGPY: &str = "import importlib.util as u, importlib.metadata as m, sys; \
@@ -71,6 +78,7 @@ pub(crate) static ADAPTERS: [Adapter; 4] = [
         protocol_id: "debugpy",
         filters: &["uncaught"],
         own_words: &[],
+        signal_of: |code| 256 - code,
         settles: Duration::from_millis(100),
         listens: true,
         after_attach: "it runs on when the session ends",
@@ -90,6 +98,7 @@ pub(crate) static ADAPTERS: [Adapter; 4] = [
         protocol_id: "lldb-dap",
         filters: &[],
         own_words: &["stderr"],
+        signal_of: |code| code,
         settles: Duration::ZERO,
         listens: false,
         after_attach: "it runs on when the session ends, and its server ends itself",
@@ -109,6 +118,7 @@ pub(crate) static ADAPTERS: [Adapter; 4] = [
         protocol_id: "go",
         filters: &["unrecovered-panic", "runtime-fatal-throw"],
         own_words: &[],
+        signal_of: no_signal,
         settles: Duration::ZERO,
         listens: true,
         after_attach: "dlv ends it when the session ends, unless it was started with --accept-multiclient",
@@ -128,6 +138,7 @@ pub(crate) static ADAPTERS: [Adapter; 4] = [
         protocol_id: "dart",
         filters: &["Unhandled"],
         own_words: &[],
+        signal_of: no_signal,
         settles: Duration::ZERO,
         listens: false,
         after_attach: "it runs on when the session ends",

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use agent_tool_core::{ToolError, clip};
 use tokio::time::{Instant, sleep};
 
-use super::{Debugger, END_TIME};
+use super::{Debugger, END_TIME, look::all_scopes};
 use crate::{
     error::{RequestError, adapter_died, of_request, unresponsive},
     ids::Kind,
@@ -116,6 +116,7 @@ impl Debugger {
                 .notes
                 .push(format!("it stopped in another thread than {stepped}, which was stepped"));
         }
+        report.notes.extend(trouble(live));
         report.output = new_output(live);
         let headline = report.headline();
         let words = headline.strip_prefix("stopped: ").unwrap_or(&headline).to_owned();
@@ -196,8 +197,7 @@ impl Debugger {
     async fn crash_locals(&self, live: &Live, frames: &[FrameShown]) -> Option<LocalsReport> {
         let frame = frames.iter().find(|frame| frame.user).or(frames.first())?.id;
         let adapter = live.shared.state().ids.adapter(Kind::Frame, frame).ok()?;
-        let body = live.ask(&outgoing::scopes(adapter), MAX_REQUEST_TIME).await.ok()?;
-        let scopes = Scope::all(&body);
+        let scopes = all_scopes(live, adapter).await.ok()?;
         let cheap = |scope: &&Scope| !scope.expensive && scope.reference > 0;
         let locals = |scope: &&Scope| {
             scope.hint.as_deref() == Some("locals") || scope.name.to_lowercase().contains("local")
@@ -223,18 +223,31 @@ impl Debugger {
         report.description = Some(ended.to_string());
         report.exit_code = ended.exit_code;
         report.output = new_output(live);
+        report.notes.extend(trouble(live));
         Ok(self.with_breakpoints(report))
     }
 
     fn running_report(&self, live: &Live, wait: Duration) -> RunReport {
         let mut report = RunReport::new(RunState::Running);
         report.output = new_output(live);
+        report.notes.extend(trouble(live));
         report.notes.push(format!(
-            "still running after {:.0} s; continue waits again, pause stops it, terminate ends it",
-            wait.as_secs_f64()
+            "still running after {} s; continue waits again, pause stops it, terminate ends it",
+            seconds(wait)
         ));
         report
     }
+}
+
+/// A condition that cannot be evaluated makes adapters stop always or never.
+fn trouble(live: &Live) -> Option<String> {
+    let said = live.shared.state().condition_trouble()?;
+    Some(format!("a breakpoint's condition could not be evaluated, so it decided nothing: {said}"))
+}
+
+/// Tenths as far as there are any.
+fn seconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 10.0).round() / 10.0
 }
 
 async fn came(live: &Live, wait: Duration) -> Came {

@@ -73,13 +73,12 @@ impl Debugger {
         let _operating = self.operate("scopes")?;
         let (live, _) = self.stopped().await?;
         let adapter = self.adapter_id(&live, Kind::Frame, frame)?;
-        let request = outgoing::scopes(adapter);
-        let body = live.ask(&request, MAX_REQUEST_TIME).await.map_err(of_request)?;
+        let scopes = all_scopes(&live, adapter).await.map_err(of_request)?;
         let mut state = live.shared.state();
-        let scopes = Scope::all(&body).into_iter().map(|scope| ScopeShown {
+        let scopes = scopes.into_iter().map(|scope| ScopeShown {
             name: scope.name,
             reference: (scope.reference != 0)
-                .then(|| state.ids.give(Kind::Reference, scope.reference)),
+                .then(|| state.ids.give(Kind::Scope(adapter), scope.reference)),
             expensive: scope.expensive,
         });
         Ok(ScopesReport { scopes: scopes.collect() })
@@ -94,6 +93,13 @@ impl Debugger {
         let _operating = self.operate("variables")?;
         let (live, _) = self.stopped().await?;
         let adapter = self.adapter_id(&live, Kind::Reference, reference)?;
+        let frame = live.shared.state().ids.frame_of(reference);
+        let now = live.shared.state().scopes.get(&adapter).copied();
+        if let Some(frame) = frame
+            && now != Some(frame)
+        {
+            all_scopes(&live, frame).await.map_err(of_request)?;
+        }
         self.children(&live, adapter, MAX_RESULT_BYTES).await
     }
 
@@ -170,7 +176,7 @@ impl Debugger {
         let state = live.shared.state();
         let (what, how) = match kind {
             Kind::Frame => ("frame", "call stack again"),
-            Kind::Reference => ("reference", "call stack and scopes again"),
+            Kind::Reference | Kind::Scope(_) => ("reference", "call stack and scopes again"),
         };
         state.ids.adapter(kind, id).map_err(|missing| match missing {
             Missing::Stale => {
@@ -187,7 +193,7 @@ impl Debugger {
             Missing::IsA(Kind::Frame) => {
                 unknown(format!("{id} is a frame and no reference; scopes gives its references"))
             }
-            Missing::IsA(Kind::Reference) => {
+            Missing::IsA(_) => {
                 unknown(format!("{id} is a reference and no frame; stack gives the frames"))
             }
         })
@@ -252,6 +258,16 @@ impl Debugger {
         threads.retain(|thread| thread.id >= 0);
         Ok(threads)
     }
+}
+
+/// Asks for the scopes of a frame of the adapter's; its references to them tell of that frame from now on.
+pub(super) async fn all_scopes(live: &Live, frame: i64) -> Result<Vec<Scope>, RequestError> {
+    let body = live.ask(&outgoing::scopes(frame), MAX_REQUEST_TIME).await?;
+    let scopes = Scope::all(&body);
+    let mut state = live.shared.state();
+    state.scopes.extend(scopes.iter().map(|scope| (scope.reference, frame)));
+    drop(state);
+    Ok(scopes)
 }
 
 fn failed(why: &str) -> ToolError {

@@ -26,6 +26,10 @@ pub const PAUSE_TIME: Duration = Duration::from_secs(5);
 /// The longest wait that can be asked for.
 pub const MAX_WAIT_TIME: Duration = Duration::from_mins(5);
 
+/// What is said where a `continue` ends by a step.
+const CUT_OFF: &str =
+    "an earlier step that a stop had cut off came to its end here; call continue again to go on";
+
 /// What resumes, and how long to wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -85,7 +89,11 @@ impl Debugger {
         match phase {
             Phase::Stopped(halt) if halt.told => {
                 let thread = self.thread(&live, &halt, args.thread).await?;
-                self.go(&live, halt, outgoing::resume(thread), wait, None).await
+                let mut report = self.go(&live, halt, outgoing::resume(thread), wait, None).await?;
+                if report.reason.as_deref() == Some("step") {
+                    report.notes.push(CUT_OFF.to_owned());
+                }
+                Ok(report)
             }
             Phase::Stopped(_) => self.untold(&live, "continue").await,
             _ => self.halted(&live, wait, None).await,

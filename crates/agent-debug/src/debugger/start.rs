@@ -250,11 +250,8 @@ impl Debugger {
             slot.next_id = last.shared.state().ids.next();
         }
         self.table().reset();
-        let shared = Arc::new(Shared::new(
-            self.inner.breakpoints.clone(),
-            slot.next_id,
-            detected.adapter.own_words,
-        ));
+        let shared =
+            Arc::new(Shared::new(self.inner.breakpoints.clone(), slot.next_id, detected.adapter));
         let command = detected.command().unwrap_or_else(|| detected.adapter.id.to_owned());
         let live = Arc::new(Live::new(detected.adapter, command, how, shared));
         slot.task = Some(tokio::spawn(drive(live.clone(), plan, self.inner.launcher.clone())));

@@ -184,6 +184,9 @@ impl EvaluateReport {
     /// `7: int`, and how to see its children.
     #[must_use]
     pub fn text(&self) -> String {
+        if self.result.is_empty() && self.reference.is_none() {
+            return "it was executed, and has no value".to_owned();
+        }
         let kind = self.kind.as_ref().map(|kind| format!("  ({kind})")).unwrap_or_default();
         let reference = self.reference.map(|id| format!("  [reference {id}]")).unwrap_or_default();
         format!("{}{kind}{reference}", self.result)

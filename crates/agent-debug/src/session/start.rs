@@ -8,7 +8,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::time::sleep;
 
-use super::{Live, MAX_REQUEST_TIME, MAX_START_TIME, Wire, lock, wire::connect};
+use super::{How, Live, MAX_REQUEST_TIME, MAX_START_TIME, Wire, lock, wire::connect};
 use crate::{
     connection::Connection,
     error::RequestError,
@@ -170,7 +170,15 @@ fn words(live: &Live, error: RequestError) -> String {
 }
 
 pub(super) fn too_late(live: &Live) -> String {
-    with_console(live, format!("the program was not ready in {} s", MAX_START_TIME.as_secs()))
+    let limit = MAX_START_TIME.as_secs();
+    let said = match &live.how {
+        How::Launched(_) => format!("the program was not ready in {limit} s"),
+        How::Attached(port) => format!(
+            "what listens on port {port} did not answer as a debug server in {limit} s; see that it is one and that \
+             `adapter` is its kind"
+        ),
+    };
+    with_console(live, said)
 }
 
 fn with_console(live: &Live, said: String) -> String {

@@ -124,10 +124,15 @@ fn main() {
         odd_output_and_a_child_and_an_empty_input_are_no_trouble
         conditions_hit_counts_and_log_points_are_the_adapters
         a_file_behind_a_link_is_the_same_file
+        a_statement_without_a_value_says_so_and_a_kill_may_be_the_exit_code
         large_values_are_shown_in_part);
     live!(trials, "lldb", c:
         a_program_stops_at_its_breakpoints_and_is_looked_at
         a_signal_stops_a_program_and_comes_back_in_one_call
+        a_reference_names_the_scope_of_its_own_frame
+        a_program_that_a_signal_ended_says_so
+        a_condition_that_fails_is_told_with_the_stop_that_it_makes
+        a_step_that_was_cut_off_and_ends_later_is_explained
         an_exit_code_is_the_answer_of_a_program_that_ends_at_once
         a_program_that_runs_is_paused_and_one_that_reads_does_not_wait
         no_child_and_no_daemon_outlives_the_session

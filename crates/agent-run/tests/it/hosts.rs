@@ -1,6 +1,7 @@
 //! The hosts of `fixtures/hosts` own a run, and every line of both sides is as the schema says.
 
 use std::{
+    collections::BTreeSet,
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
@@ -17,6 +18,9 @@ use crate::{
 
 /// A host does so many steps, each of which says that it was right.
 const STEPS: usize = 11;
+
+/// What every host sends and gets that tries all of a run.
+const KINDS: [&str; 3] = ["request:initialize", "request:card/present", "request:host/call"];
 
 #[derive(Deserialize)]
 struct Recorded {
@@ -39,7 +43,8 @@ fn recorded_program(home: &Home, record: &Path) -> PathBuf {
     program
 }
 
-fn run_host(home: &Home, mut command: Command) {
+/// Runs a host to its end, holds it to so many right steps, and gives back which kinds of messages went both ways.
+fn run_host(home: &Home, mut command: Command) -> BTreeSet<String> {
     let record = home.home.path().join("record.jsonl");
     command.arg(recorded_program(home, &record)).arg(home.checkout.path());
     home.adopt(&mut command);
@@ -54,25 +59,51 @@ fn run_host(home: &Home, mut command: Command) {
         .map(|line| serde_json::from_str(line).expect("a line of the record"))
         .map(|Recorded { side, line }| Said { side, line })
         .collect();
-    let kinds = Checker::new().check(&record);
-    for kind in ["request:initialize", "request:card/present", "request:host/call"] {
+    Checker::new().check(&record)
+}
+
+fn assert_kinds(kinds: &BTreeSet<String>) {
+    for kind in KINDS {
         assert!(kinds.contains(kind), "{kind} was not recorded: {kinds:?}");
     }
+}
+
+fn python(script: &str) -> Command {
+    let mut command = Command::new("python3");
+    command.arg(fixtures().join("hosts/python").join(script)).env("PYTHONDONTWRITEBYTECODE", "1");
+    command
 }
 
 #[test]
 fn a_host_in_python_owns_a_run() {
     let home = Home::example();
-    let mut command = Command::new("python3");
-    command.arg(fixtures().join("hosts/python/host.py")).env("PYTHONDONTWRITEBYTECODE", "1");
-    run_host(&home, command);
+    assert_kinds(&run_host(&home, python("host.py")));
+}
+
+#[test]
+fn a_host_in_python_debugs_a_program_to_its_end() {
+    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/debugpy/bin");
+    if !tools.exists() {
+        assert!(
+            std::env::var_os("AGENT_TESTS_LIVE").is_none(),
+            "run `cargo xtask setup` first: there is no debugpy"
+        );
+        eprintln!("skipped: there is no debugpy; `cargo xtask setup` installs it");
+        return;
+    }
+    let home = Home::new(&[]);
+    let mut folders = vec![tools];
+    folders.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
+    let mut command = python("debug.py");
+    command.env("PATH", std::env::join_paths(folders).expect("folders"));
+    let kinds = run_host(&home, command);
+    assert!(kinds.contains("request:card/present"), "nobody was asked: {kinds:?}");
 }
 
 #[test]
 fn a_host_says_which_checkout_it_needs() {
     let home = Home::new(&[]);
-    let mut command = Command::new("python3");
-    command.arg(fixtures().join("hosts/python/host.py")).env("PYTHONDONTWRITEBYTECODE", "1");
+    let mut command = python("host.py");
     command.arg(env!("CARGO_BIN_EXE_agent-run")).arg(home.checkout.path());
     home.adopt(&mut command);
     let output = command.stdin(Stdio::null()).output().expect("it starts");
@@ -109,5 +140,5 @@ fn a_host_in_typescript_owns_a_run() {
     fs::copy(project.join("package.json"), out.join("package.json")).expect("a copy");
     let mut command = Command::new("node");
     command.arg(out.join("host.js"));
-    run_host(&home, command);
+    assert_kinds(&run_host(&home, command));
 }

@@ -62,6 +62,85 @@ pub(crate) fn a_signal_stops_a_program_and_comes_back_in_one_call() {
     });
 }
 
+/// lldb gives one number to the locals of every frame.
+// spec: DBG-11
+pub(crate) fn a_reference_names_the_scope_of_its_own_frame() {
+    block_on(async {
+        let (checkout, text) = checkout();
+        let lines = [line(&text, "add")];
+        checkout.data(json!({"op": "breakpoints", "file": "main.c", "lines": lines})).await;
+        let stop = launch(&checkout, "basic").await;
+        assert_eq!(functions(&stop["frames"])[..2], ["add", "basic"]);
+        let mut references = Vec::new();
+        for frame in [0, 1] {
+            let args = json!({"op": "scopes", "frame_id": stop["frames"][frame]["id"]});
+            references.push(checkout.data(args).await["scopes"][0]["reference"].clone());
+        }
+        assert_ne!(references[0], references[1]);
+        let mut names = Vec::new();
+        for reference in [&references[0], &references[1], &references[0]] {
+            let args = json!({"op": "variables", "reference": reference});
+            names.push(values_of(&checkout.data(args).await));
+        }
+        assert!(names[1].contains(&"acc".to_owned()), "{names:?}");
+        assert!(!names[0].contains(&"acc".to_owned()), "{names:?}");
+        assert_eq!(names[0], names[2]);
+    });
+}
+
+pub(crate) fn a_program_that_a_signal_ended_says_so() {
+    block_on(async {
+        let (checkout, _) = checkout();
+        launch(&checkout, "crash").await;
+        let end = checkout.data(json!({"op": "continue"})).await;
+        let said =
+            "the program ended with exit code 11, or by SIGSEGV: the debugger gives 11 for both";
+        assert_eq!((&end["state"], &end["description"]), (&json!("ended"), &json!(said)));
+        checkout.nothing_left();
+    });
+}
+
+/// lldb keeps the end of a step that a breakpoint cut off, and stops there when it is told to continue.
+// spec: DBG-05
+pub(crate) fn a_step_that_was_cut_off_and_ends_later_is_explained() {
+    block_on(async {
+        let (checkout, text) = checkout();
+        let lines = [line(&text, "loop")];
+        checkout.data(json!({"op": "breakpoints", "file": "main.c", "lines": lines})).await;
+        let stop = launch(&checkout, "basic").await;
+        assert_eq!(stop["frame"]["function"], "basic");
+        let lines = [line(&text, "add")];
+        checkout.data(json!({"op": "breakpoints", "file": "main.c", "lines": lines})).await;
+        let stop = checkout.data(json!({"op": "step_over"})).await;
+        assert_eq!(
+            (&stop["reason"], &stop["frame"]["function"]),
+            (&json!("breakpoint"), &json!("add"))
+        );
+        checkout.data(json!({"op": "breakpoints", "file": "main.c", "lines": []})).await;
+        let stop = checkout.data(json!({"op": "continue"})).await;
+        assert_eq!(
+            (&stop["reason"], &stop["frame"]["function"]),
+            (&json!("step"), &json!("basic"))
+        );
+        let note = stop["notes"][0].as_str().unwrap();
+        assert!(note.starts_with("an earlier step that a stop had cut off"), "{note}");
+    });
+}
+
+/// lldb stops where a condition is no expression, and python runs on.
+pub(crate) fn a_condition_that_fails_is_told_with_the_stop_that_it_makes() {
+    block_on(async {
+        let (checkout, text) = checkout();
+        let args = json!({"op": "breakpoints", "file": "main.c", "lines": [line(&text, "loop")], "condition": "nosuch > 3"});
+        checkout.data(args).await;
+        let stop = launch(&checkout, "basic").await;
+        assert_eq!(stop["state"], "stopped");
+        let note = stop["notes"][0].as_str().unwrap_or_default();
+        assert!(note.starts_with("a breakpoint's condition could not be evaluated"), "{stop}");
+        assert!(note.contains("undeclared identifier 'nosuch'"), "{note}");
+    });
+}
+
 fn values_of(locals: &Value) -> Vec<String> {
     super::values(locals).into_iter().map(|(name, _)| name).collect()
 }

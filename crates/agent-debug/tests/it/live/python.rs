@@ -198,3 +198,19 @@ pub(crate) fn large_values_are_shown_in_part() {
         checkout.data(json!({"op": "terminate"})).await;
     });
 }
+
+pub(crate) fn a_statement_without_a_value_says_so_and_a_kill_may_be_the_exit_code() {
+    block_on(async {
+        let text = "import os, signal\nvalue = 1\nos.kill(os.getpid(), signal.SIGKILL)\n";
+        let checkout = Checkout::new([("main.py", text), ("requirements.txt", "")], &search_path());
+        checkout.data(json!({"op": "breakpoints", "file": "main.py", "lines": [3]})).await;
+        checkout.data(json!({"op": "launch", "program": "main.py"})).await;
+        let args = json!({"op": "evaluate", "expression": "value = 2"});
+        let done = checkout.call(args).await.unwrap();
+        assert_eq!(done.joined_text(), "it was executed, and has no value");
+        let end = checkout.data(json!({"op": "continue"})).await;
+        let said =
+            "the program ended with exit code 247, or by SIGKILL: the debugger gives 247 for both";
+        assert_eq!(end["description"], said);
+    });
+}

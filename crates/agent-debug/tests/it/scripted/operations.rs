@@ -51,6 +51,11 @@ pub(crate) fn an_argument_that_an_operation_does_not_take_is_named() {
                 json!({"op": "breakpoints", "file": "toy.txt", "lines": [0]}),
                 "debug: lines count from 1",
             ),
+            (
+                json!({"op": "breakpoints", "file": "toy.txt", "lines": [1], "hit_condition": "third"}),
+                "debug: `hit_condition` came as \"third\" but takes a count such as 3, or one after ==, >, >=, <, <= or % \
+                 where the adapter reads that",
+            ),
         ];
         for (args, message) in cases {
             let error = fake.checkout.call(args).await.unwrap_err();
