@@ -32,6 +32,12 @@ const described = (thrown) => {
   return { name: "Uncaught", value: text, lines: [`Uncaught ${text}`] };
 };
 
+/** How long a signal may come after what it interrupts. */
+const LATE_SIGNAL_MS = 100;
+
+// Cells may replace the global one.
+const later = setTimeout;
+
 let exited = null;
 let stray = null;
 
@@ -100,6 +106,9 @@ const execute = async (message) => {
   try {
     const source = `${metadata.rewritten ?? content.code}\n//# sourceURL=cell-${state.count}.js`;
     const outcome = await evaluate(source);
+    // A signal to the whole group may reach this process after the child that the cell waited for. Now nobody takes it for
+    // the next cell's.
+    if (outcome.interrupted) await new Promise((resolve) => later(resolve, LATE_SIGNAL_MS));
     // What is left to say of this cell is said at once.
     hold();
     status = await settle(outcome, metadata);

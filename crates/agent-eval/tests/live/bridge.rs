@@ -90,7 +90,7 @@ for pid in (os.getpid(), os.getppid()):
         except OSError: continue
         if target.startswith('socket:['): sockets.add(target[8:-1])
     names = [v.split('=')[0] for v in open(f'/proc/{pid}/environ').read().split('\\0')]
-    ours |= {n for n in names if 'AGENT' in n or 'KERNEL' in n or 'JUPYTER' in n}
+    ours |= {n for n in names if ('AGENT' in n or 'KERNEL' in n or 'JUPYTER' in n) and not n.startswith('AGENT_TESTS_')}
 ports = [l for f in ('tcp', 'tcp6', 'udp', 'udp6') for l in open('/proc/net/' + f) if l.split()[9] in sockets]
 named = [l for l in open('/proc/net/unix').read().splitlines()[1:] if l.split()[6] in sockets and len(l.split()) > 7]
 (len(sockets) > 0, ports, named, sorted(ours))";
