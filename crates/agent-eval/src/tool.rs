@@ -6,7 +6,7 @@ use agent_tool_core::{
     BoxFuture, Context, Preview, PreviewKind, Tier, Tool, ToolError, ToolOutput, ToolResult,
     ToolSpec, clip, parse_args,
 };
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -32,9 +32,17 @@ struct EvalArgs {
     /// What it does, in 5 to 10 words, for the person who reads along.
     description: String,
     /// The language; python by default.
+    #[serde(default)]
+    #[schemars(schema_with = "languages")]
     language: Option<Language>,
     /// Begins with a clean interpreter of that language.
     reset: Option<bool>,
+}
+
+/// The names of the languages, in the form that every provider accepts.
+fn languages(_: &mut SchemaGenerator) -> Schema {
+    let names: Vec<&str> = Language::ALL.iter().map(|language| language.as_str()).collect();
+    json_schema!({ "type": "string", "enum": names })
 }
 
 struct EvalTool {

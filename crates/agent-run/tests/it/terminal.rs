@@ -16,7 +16,7 @@ const SEARCH: &str = r#"{"pattern":"(?i)[a-z]+ [a-z]+ [a-z]+ zebra"}"#;
 
 /// Names of one large file: a search of so many takes some seconds, one of so few at least one.
 const MANY: usize = 4_000;
-const FEW: usize = 1_000;
+const FEW: usize = 3_000;
 
 /// A checkout in which [`SEARCH`] takes long and finds nothing.
 fn large_checkout(names: usize) -> Home {
