@@ -57,6 +57,10 @@ pub struct Server {
     /// When its answers are whole.
     #[serde(default)]
     pub ready: Ready,
+    /// A part of what it logs once it knows the project's files, where it answers of those that it knows until then and
+    /// nothing else shows it.
+    #[serde(default)]
+    pub logs_when_ready: Option<String>,
     /// How long it takes to read a file that it was told of as changed, where it answers from the old text until
     /// then; 0 where it reads first and answers then.
     #[serde(default)]

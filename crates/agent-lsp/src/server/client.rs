@@ -86,7 +86,7 @@ pub(crate) struct Client {
     /// What is known of tsserver, where the server has one.
     pub(super) tsserver: Mutex<Tsserver>,
     /// When it was initialized: what it registers, it registers soon after.
-    initialized: Instant,
+    pub(super) initialized: Instant,
     /// When the first file was opened, from which on indexing may begin.
     pub(super) opened: Mutex<Option<Instant>>,
     pub(super) last_sent: Mutex<LastSent>,
@@ -121,6 +121,7 @@ impl Client {
         let inbox = Inbox {
             told: Arc::clone(&told),
             settings: start.settings.clone(),
+            logs_when_ready: start.row.logs_when_ready.clone(),
             folder: folder.clone(),
         };
         let connection = Connection::open(output, input, inbox);

@@ -24,6 +24,8 @@ pub(crate) struct Inbox {
     pub told: Arc<Told>,
     /// What the server is told when it asks for its configuration, nested by section.
     pub settings: Value,
+    /// A part of what it logs once it knows its files.
+    pub logs_when_ready: Option<String>,
     pub folder: WorkspaceFolder,
 }
 
@@ -122,6 +124,12 @@ impl Inbox {
                 let is_idle = params["state"] == "idle";
                 if let Some(file) = file {
                     self.told.change(|state| state.set_build(file, is_idle));
+                }
+            }
+            "window/logMessage" => {
+                let logged = params["message"].as_str().unwrap_or_default();
+                if self.logs_when_ready.as_deref().is_some_and(|part| logged.contains(part)) {
+                    self.told.change(|state| state.knows_files = true);
                 }
             }
             "$/progress" => self.told.change(|state| state.set_progress(&params)),

@@ -14,6 +14,9 @@ const LOOK: Duration = Duration::from_millis(100);
 /// How long a server may take to say that it has begun to index, once a file is open.
 const GRACE: Duration = Duration::from_millis(200);
 
+/// How long a server may take to log that it knows its files; one that says nothing by then does not say it.
+const LOGS_WITHIN: Duration = Duration::from_secs(30);
+
 /// Whether a server knows the project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Readiness {
@@ -74,6 +77,10 @@ impl Client {
         }
         if let Some(work) = self.working(state) {
             return Readiness::Busy(work);
+        }
+        let logs = self.start.row.logs_when_ready.is_some();
+        if logs && !state.knows_files && self.initialized.elapsed() < LOGS_WITHIN {
+            return Readiness::Busy("looking for the project's files".to_owned());
         }
         let opened = *self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         let began = state.ended().next().is_some();

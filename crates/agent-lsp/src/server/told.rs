@@ -55,6 +55,8 @@ pub(crate) struct State {
     publishes: u64,
     /// Counts the server's wishes that answers be asked for anew.
     pub refreshes: u64,
+    /// Whether it logged that it knows its files.
+    pub knows_files: bool,
     /// Nothing more will be told.
     gone: bool,
     sequence: u64,

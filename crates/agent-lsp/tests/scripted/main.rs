@@ -96,6 +96,7 @@ fn main() {
             places_outside_of_the_workspace_come_after_those_inside
             what_is_empty_while_the_server_reads_the_project_is_asked_again
             references_wait_until_the_project_is_read
+            references_wait_until_it_is_logged_that_the_files_are_known
             a_server_that_knows_open_files_alone_is_shown_those_with_the_name
             a_server_that_searches_no_workspace_is_not_taken_for_one_that_finds_nothing
             a_server_that_reads_for_longer_than_a_call_waits_is_not_ready

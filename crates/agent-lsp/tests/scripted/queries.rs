@@ -298,6 +298,23 @@ pub(crate) async fn references_wait_until_the_project_is_read() {
     assert_eq!(checkout.log().calls(REFERENCES).len(), 1);
 }
 
+// spec: LSP-07, LSP-16
+// report: D17
+pub(crate) async fn references_wait_until_it_is_logged_that_the_files_are_known() {
+    let log = |message: &str| Step::Notify {
+        method: "window/logMessage".to_owned(),
+        params: json!({ "type": 3, "message": message }),
+    };
+    // As basedpyright does it: nothing else tells.
+    let script = Script::toy("toy", Toy::push().indexing(700, []))
+        .on("initialized", [log("starting"), Step::Wait(900), log("Found 2 source files")]);
+    let row = row(script).ready("progress").key("logs_when_ready", r#""source file""#);
+    let checkout =
+        Setup::new([row]).file("a.toy", "def area\narea\n").file("b.toy", "area\narea\n").make();
+    let answer = checkout.ask("references", "a.toy", 2, "area").await;
+    assert_eq!((&answer["total"], &answer["evidence"]), (&json!(4), &json!("confirmed")));
+}
+
 // spec: LSP-11, LSP-16
 pub(crate) async fn a_server_that_reads_for_longer_than_a_call_waits_is_not_ready() {
     let toy = Toy::push().indexing(60_000, [Says::Progress]);
