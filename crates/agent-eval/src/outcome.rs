@@ -100,6 +100,22 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// That of a cell of which nothing has run: its interpreter ended before it, and with it what it was written for.
+    pub(crate) fn not_run(how: &str, label: String) -> Self {
+        Self {
+            status: Status::Died,
+            execution_count: 0,
+            shown: Vec::new(),
+            error: None,
+            state: State::Gone,
+            names: Default::default(),
+            duration: Duration::ZERO,
+            truncated: false,
+            death: Some(format!("{how}; this cell was not run")),
+            label,
+        }
+    }
+
     /// The whole standard output that was kept.
     pub fn stdout(&self) -> String {
         self.texts(|shown| match shown {

@@ -12,7 +12,7 @@ use crate::{
     bridge::Calls,
     javascript,
     kernel::{CellEvent, Job, Kernel, NotStarted},
-    outcome::{Outcome, Shown, State, Status},
+    outcome::{Outcome, Shown, State},
     rewrite,
 };
 
@@ -52,7 +52,7 @@ impl Slot {
                 }
                 None => format!("{}, since the last cell", kept.kernel.ended().unwrap_or_default()),
             };
-            return Ok(not_run(&how, kept.label));
+            return Ok(Outcome::not_run(&how, kept.label));
         }
         if place.is_none() {
             *place = Some(start(inner, cell.language).await?);
@@ -60,9 +60,9 @@ impl Slot {
         let Some(kept) = place.as_mut() else { return Err(vanished()) };
         let state = if std::mem::take(&mut kept.unused) { State::New } else { State::Kept };
         let _running = Running::new(self, &kept.kernel);
-        let mut outcome = execute(inner, &kept.kernel, &cell, cx)
-            .await
-            .unwrap_or_else(|| not_run(&kept.kernel.ended().unwrap_or_default(), String::new()));
+        let mut outcome = execute(inner, &kept.kernel, &cell, cx).await.unwrap_or_else(|| {
+            Outcome::not_run(&kept.kernel.ended().unwrap_or_default(), String::new())
+        });
         outcome.label.clone_from(&kept.label);
         if outcome.state == State::Kept {
             outcome.state = state;
@@ -190,22 +190,6 @@ fn about(cell: &Cell) -> Value {
             std::borrow::Cow::Owned(rewritten) => serde_json::json!({ "rewritten": rewritten }),
         },
         Language::JavaScript => javascript::prepare(&cell.code),
-    }
-}
-
-/// The interpreter ended between two cells. The cell is not run in a new one: it was written for variables that are gone.
-fn not_run(how: &str, label: String) -> Outcome {
-    Outcome {
-        status: Status::Died,
-        execution_count: 0,
-        shown: Vec::new(),
-        error: None,
-        state: State::Gone,
-        names: Default::default(),
-        duration: std::time::Duration::ZERO,
-        truncated: false,
-        death: Some(format!("{how}; this cell was not run")),
-        label,
     }
 }
 

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     boot::Boot,
     budget::Step,
-    outcome::{CellError, Collector, Outcome, State, Status},
+    outcome::{CellError, Collector, Outcome, State},
     wire::{
         Frame, FrameDecoder, Said, Scope, Sequenced, Sequencer, ToolReply, encode_message,
         encode_signal, execute_request, tool_reply,
@@ -285,12 +285,15 @@ impl Actor {
         self.shared.set_ended(how.clone());
         self.finish(Some(how.clone()));
         for job in std::mem::take(&mut self.waiting) {
-            let _ = job.events.send(CellEvent::Done(Box::new(not_run(&how))));
+            let _ =
+                job.events.send(CellEvent::Done(Box::new(Outcome::not_run(&how, String::new()))));
         }
         // Whoever asks later finds what was left in `shared`.
         while let Ok(command) = self.commands.try_recv() {
             if let Command::Execute(job) = command {
-                let _ = job.events.send(CellEvent::Done(Box::new(not_run(&how))));
+                let _ = job
+                    .events
+                    .send(CellEvent::Done(Box::new(Outcome::not_run(&how, String::new()))));
             }
         }
     }
@@ -337,22 +340,6 @@ fn of_cell(cell: &mut Running, said: Said) {
 fn between(since: &mut Collector, said: Said) {
     if let Said::Display { data, id } = said {
         since.display(id, data);
-    }
-}
-
-/// A cell that was waiting when the kernel ended: nothing of it has run.
-fn not_run(how: &str) -> Outcome {
-    Outcome {
-        status: Status::Died,
-        execution_count: 0,
-        shown: Vec::new(),
-        error: None,
-        state: State::Gone,
-        names: Default::default(),
-        duration: Duration::ZERO,
-        truncated: false,
-        death: Some(format!("{how}; this cell was not run")),
-        label: String::new(),
     }
 }
 
