@@ -51,6 +51,10 @@ struct Times {
 }
 
 fn main() {
+    // Under `cargo test --benches` it is built and not run.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return;
+    }
     let root = fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap();
     let programs = root.join("fixtures/dap/programs");
     let python = root.join(".tools/debugpy/bin/python3");
