@@ -3,6 +3,7 @@
 pub mod dap;
 pub mod lsp;
 mod ports;
+pub mod processes;
 mod specs;
 
 pub use crate::{

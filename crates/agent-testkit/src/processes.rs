@@ -1,4 +1,6 @@
-//! What this program has started, by its descent.
+//! What this program has started, by its descent: for tests that count what is left.
+
+#![expect(clippy::unwrap_used, reason = "a helper of tests fails as a test does")]
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,24 +14,35 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// A process, known by its start as well, since ids are given away again.
-type Known = (u32, u64);
+pub type Known = (u32, u64);
 
 /// The processes that were there when a case began.
-pub(crate) struct Left(BTreeSet<Known>);
+#[derive(Debug)]
+pub struct Left(BTreeSet<Known>);
 
 impl Left {
-    pub(crate) fn count() -> Self {
+    /// Counts them.
+    #[must_use]
+    pub fn count() -> Self {
         Self(descendants())
     }
 
     /// Waits until nothing is left that the case started.
-    pub(crate) fn none_within_a_while(&self) {
+    ///
+    /// # Panics
+    ///
+    /// If something still is, with its command line.
+    pub fn none_within_a_while(&self) {
         gone(&descendants().difference(&self.0).copied().collect());
     }
 }
 
 /// Waits until these are gone, wherever they moved.
-pub(crate) fn gone(processes: &BTreeSet<Known>) {
+///
+/// # Panics
+///
+/// If one still is there, with its command line.
+pub fn gone(processes: &BTreeSet<Known>) {
     let end = Instant::now() + PATIENCE;
     loop {
         let table = table();
@@ -46,8 +59,12 @@ pub(crate) fn gone(processes: &BTreeSet<Known>) {
     }
 }
 
-/// Kills those of the processes whose command line has this in it, at least one.
-pub(crate) fn kill(processes: &BTreeSet<Known>, part: &str) {
+/// Kills those of the processes whose command line has this in it.
+///
+/// # Panics
+///
+/// If there is none, or one cannot be killed.
+pub fn kill(processes: &BTreeSet<Known>, part: &str) {
     let meant: Vec<_> =
         processes.iter().filter(|(id, _)| command_line(*id).contains(part)).collect();
     assert!(!meant.is_empty(), "none of {processes:?} is {part}");
@@ -58,7 +75,8 @@ pub(crate) fn kill(processes: &BTreeSet<Known>, part: &str) {
 }
 
 /// What descends from this program at this moment, but for the guard.
-pub(crate) fn descendants() -> BTreeSet<Known> {
+#[must_use]
+pub fn descendants() -> BTreeSet<Known> {
     let table = table();
     let own = std::process::id();
     let descends = |id: u32| {

@@ -8,11 +8,9 @@ use std::{
 };
 
 use agent_eval::{Cell, outcome::Status};
+use agent_testkit::processes::{descendants, gone};
 
-use crate::{
-    processes::{descendants, gone},
-    session::Session,
-};
+use crate::session::Session;
 
 /// A child, a grandchild, and one that left the group.
 const FAMILY: &str = "import subprocess

@@ -15,12 +15,10 @@ use std::{
 
 use agent_eval::{Cell, Site, outcome::Status, sandbox::Prefix};
 use agent_process::{Guard, Launcher, Sandbox};
+use agent_testkit::processes::{descendants, gone};
 use agent_tool_core::ErrorKind;
 
-use crate::{
-    processes::{descendants, gone},
-    session::{Session, result},
-};
+use crate::session::{Session, result};
 
 /// What holds wherever an interpreter runs.
 async fn works(session: &Session) {

@@ -14,7 +14,6 @@ mod ends;
 mod environment;
 mod isolation;
 mod oracle;
-mod processes;
 mod robust;
 mod session;
 mod state;
@@ -23,9 +22,8 @@ mod valid;
 
 use std::{env, future::Future, path::Path, pin::Pin};
 
+use agent_testkit::processes::Left;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
-
-use crate::processes::Left;
 
 /// Set where everything must be there.
 const LIVE: &str = "AGENT_TESTS_LIVE";

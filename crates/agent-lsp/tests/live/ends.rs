@@ -1,10 +1,8 @@
 //! What is left when a run ends. That nothing is left after any other case the runner asserts too.
 
-use crate::{
-    processes::{descendants, gone},
-    servers::Live,
-    session::Session,
-};
+use agent_testkit::processes::{descendants, gone};
+
+use crate::{servers::Live, session::Session};
 
 // report: D13
 pub(crate) async fn nothing_is_left_after_a_drop(live: &'static Live) {

@@ -10,12 +10,12 @@ use std::{
 use agent_edits::Edits;
 use agent_lsp::Lsp;
 use agent_process::{Guard, Launcher};
+use agent_testkit::processes::{descendants, gone};
 use agent_tool_core::Context;
 use agent_workspace::Workspace;
 use serde_json::json;
 
 use crate::{
-    processes::{descendants, gone},
     servers::{self, Live, program_of, workspace},
     session::{copy, table_of},
 };

@@ -14,7 +14,6 @@ mod hostile;
 mod killed;
 mod languages;
 mod places;
-mod processes;
 mod queries;
 mod rename;
 mod reports;
@@ -24,9 +23,10 @@ mod writes;
 
 use std::{future::Future, pin::Pin};
 
+use agent_testkit::processes::Left;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
-use crate::{processes::Left, servers::Live};
+use crate::servers::Live;
 
 /// Set where every server must be there.
 const LIVE: &str = "AGENT_TESTS_LIVE";

@@ -3,10 +3,10 @@
 use std::{fs, time::Duration};
 
 use agent_lsp::table::Trust;
+use agent_testkit::processes::{descendants, kill};
 
 use crate::{
     Case,
-    processes::{descendants, kill},
     servers::{Live, TSC, TYPESCRIPT_LANGUAGE_SERVER},
     session::Session,
 };
