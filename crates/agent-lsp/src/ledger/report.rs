@@ -30,7 +30,7 @@ const DATA_LIMIT: usize = 50;
 pub struct Report {
     /// The new diagnostics, file by file: written files first in the order of the write, then others.
     pub new: Vec<FileNews>,
-    /// What was there before and is not any more.
+    /// What was there before and is not told any more: fixed, or hidden by a new error of its file.
     pub fixed: Vec<Diagnostic>,
     /// What is still to come.
     pub pending: Vec<Pending>,
@@ -81,8 +81,10 @@ pub struct WriteDiagnostics {
     pub why: String,
     /// What is new, at most 50.
     pub new: Vec<Diagnostic>,
-    /// What is gone, at most 50.
+    /// What is gone from files without a new error, at most 50.
     pub fixed: Vec<Diagnostic>,
+    /// What is gone from files with a new error, which may only hide it, at most 50.
+    pub perhaps_hidden: Vec<Diagnostic>,
     /// What is to come.
     pub pending: Vec<PendingFile>,
 }
@@ -207,8 +209,14 @@ impl Report {
                 line(&mut out, &format!("and {} more files", others.len() - OTHER_FILES_LIMIT));
             }
         }
-        if !self.fixed.is_empty() {
-            line(&mut out, &format!("fixed: {}", diagnostic::counts(self.fixed.iter())));
+        let (hidden, fixed): (Vec<_>, Vec<_>) =
+            self.fixed.iter().partition(|gone| self.may_be_hidden(gone));
+        if !fixed.is_empty() {
+            line(&mut out, &format!("fixed: {}", diagnostic::counts(fixed)));
+        }
+        if !hidden.is_empty() {
+            let counts = diagnostic::counts(hidden);
+            line(&mut out, &format!("not told any more, fixed or hidden by a new error: {counts}"));
         }
         if written.is_empty() && self.open().is_empty() && self.has_written {
             let alone = others.is_empty() && self.pending.is_empty();
@@ -231,9 +239,17 @@ impl Report {
             state: self.state,
             why: self.why(),
             new: first(&mut { new }),
-            fixed: first(&mut self.fixed.iter()),
+            fixed: first(&mut self.fixed.iter().filter(|gone| !self.may_be_hidden(gone))),
+            perhaps_hidden: first(&mut self.fixed.iter().filter(|gone| self.may_be_hidden(gone))),
             pending: self.pending.iter().map(PendingFile::of).collect(),
         }
+    }
+
+    /// Whether its file has a new error: after a slip of syntax a server looks no further.
+    fn may_be_hidden(&self, gone: &Diagnostic) -> bool {
+        let of_its_file = self.new.iter().filter(|news| news.file == gone.file);
+        let mut new = of_its_file.flat_map(|news| &news.new);
+        new.any(|new| new.diagnostic.severity == Severity::Error)
     }
 
     /// Each written file that is waited for has a line. Where there is none, the others have one for each server and

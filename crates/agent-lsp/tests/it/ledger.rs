@@ -115,6 +115,20 @@ fn what_was_fixed_and_comes_back_is_new_again() {
 
 // spec: LSP-14
 #[test]
+fn what_a_new_error_may_hide_is_not_called_fixed() {
+    let mut ledger = knowing(&[error(1, "m"), error(2, "n")]);
+    let report = write(&mut ledger, &[error(3, "unexpected token")]);
+    let hidden = "not told any more, fixed or hidden by a new error: 2 errors";
+    assert!(report.text().contains(hidden), "{}", report.text());
+    assert!(!report.text().contains("fixed: "), "{}", report.text());
+    assert_eq!((report.data().fixed.len(), report.data().perhaps_hidden.len()), (0, 2));
+    let report = write(&mut ledger, &[warning(3, "unused")]);
+    assert!(report.text().contains("\nfixed: 1 error\n"), "{}", report.text());
+    assert_eq!((report.data().fixed.len(), report.data().perhaps_hidden.len()), (1, 0));
+}
+
+// spec: LSP-14
+#[test]
 fn the_same_error_in_a_second_file_is_told() {
     let mut ledger = knowing(&[error(1, "m")]);
     ledger.baseline("b.py", SERVER, Vec::new());
@@ -449,7 +463,7 @@ fn the_data_has_the_answer_and_the_difference() {
             "diagnostics": [of(1, "error", "old", None, None), of(3, "error", "made", Some("E1"), Some("rustc"))],
             "state": "dirty", "why": "1 new, 1 from before",
             "new": [of(3, "error", "made", Some("E1"), Some("rustc"))],
-            "fixed": [of(2, "warning", "gone", None, None)],
+            "fixed": [], "perhaps_hidden": [of(2, "warning", "gone", None, None)],
             "pending": [],
         })
     );

@@ -195,9 +195,9 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// Asserts what is new and what is fixed, each as file and line; that nothing is to come; and
+    /// Asserts what is new and what is gone, each as file and line; that nothing is to come; and
     /// what is known of what was written.
-    pub(crate) fn assert(&self, new: &[(&str, usize)], fixed: &[(&str, usize)], state: &str) {
+    pub(crate) fn assert(&self, new: &[(&str, usize)], gone: &[(&str, usize)], state: &str) {
         let place = |found: &Value| {
             let line = found["line"].as_u64().and_then(|line| usize::try_from(line).ok());
             (found["file"].as_str().unwrap().to_owned(), line.unwrap())
@@ -209,7 +209,8 @@ impl Told {
         assert!(self.data.is_object(), "no diagnostics at all: {}", self.text);
         assert_eq!(self.data["pending"], json!([]), "{self:#?}");
         assert_eq!(places(&self.data["new"]), owned(new), "{self:#?}");
-        assert_eq!(places(&self.data["fixed"]), owned(fixed), "{self:#?}");
+        let told_gone = [places(&self.data["fixed"]), places(&self.data["perhaps_hidden"])];
+        assert_eq!(told_gone.concat(), owned(gone), "{self:#?}");
         assert_eq!(self.data["state"], state, "{self:#?}");
     }
 }
@@ -217,7 +218,7 @@ impl Told {
 impl Told {
     /// Without what is told of files beside these: some servers look at files that were never opened.
     pub(crate) fn without_unopened(mut self, one: &str, other: &str) -> Self {
-        for list in ["new", "fixed"] {
+        for list in ["new", "fixed", "perhaps_hidden"] {
             let list = self.data[list].as_array_mut().unwrap();
             list.retain(|found| found["file"] == one || found["file"] == other);
         }

@@ -369,6 +369,26 @@ pub(crate) async fn a_clean_write_says_that_other_files_have_errors() {
     );
 }
 
+/// A server that is asked for each file is asked for so many at most, and the rest is said.
+// spec: LSP-13, LSP-16
+pub(crate) async fn open_files_that_are_too_many_to_ask_about_are_named() {
+    let mut setup = Setup::new([row(Script::toy("toy", Toy::pull())).wait(PULL)]);
+    setup = setup.file("lib.toy", "def area\n");
+    let names: Vec<String> = (0..22).map(|number| format!("user{number:02}.toy")).collect();
+    for name in &names {
+        setup = setup.file(name, "area\n");
+    }
+    let checkout = setup.make();
+    for name in &names {
+        checkout.diagnostics(name).await;
+    }
+    let written = checkout.write("lib.toy", "def areas\n").await;
+    assert_eq!(new_of(&written).len(), 20);
+    let rest = "diagnostics unknown for other files: user00.toy, user01.toy (toy: at most 20 other open files are asked \
+                about)";
+    assert!(woven(&written).ends_with(rest), "{}", woven(&written));
+}
+
 // spec: LSP-13, LSP-16
 pub(crate) async fn other_files_that_do_not_settle_are_pending_and_told_late() {
     const CONFIRMED: &str = "in what was written: no errors or warnings, confirmed\n";

@@ -93,9 +93,24 @@ impl Lsp {
                     _ => observed(&other.shown, running, snapshot),
                 }
             });
-            join_all(looks).await.into_iter().flatten().collect::<Vec<_>>()
+            let mut all: Vec<_> = join_all(looks).await.into_iter().flatten().collect();
+            all.extend(self.not_asked_beside(targets, running));
+            all
         });
         join_all(looks).await.into_iter().flatten().collect()
+    }
+
+    /// The open files beside the written ones that are too many to ask about.
+    fn not_asked_beside(&self, targets: &[Target], running: &Running) -> Vec<Observed> {
+        let files = open_beside(targets, running);
+        files
+            .skip(OTHER_FILES)
+            .map(|file| {
+                let why = format!("at most {OTHER_FILES} other open files are asked about");
+                let why = Seen::Unsettled(Unsettled::NotLookedFor { why });
+                Observed::new(self.show(&file), &running.id, why)
+            })
+            .collect()
     }
 
     /// The files beside the written ones that are looked at when those have settled, which is later.
@@ -119,9 +134,7 @@ impl Lsp {
         let client = &running.client;
         let is_other = |file: &WorkspacePath| targets.iter().all(|target| target.file != *file);
         let mut files = Vec::new();
-        if client.is_asked() {
-            files.extend(client.open_files().into_iter().filter(is_other).take(OTHER_FILES));
-        }
+        files.extend(open_beside(targets, running).take(OTHER_FILES));
         {
             let told = client.told.look();
             let since = told.all_published().filter(|(_, published)| published.sequence > since);
@@ -163,4 +176,14 @@ impl Lsp {
         }
         told.quiet(BESIDE_QUIET, deadline, State::publishes).await;
     }
+}
+
+/// The files that a server has open beside the written ones, where it is asked for diagnostics.
+fn open_beside<'a>(
+    targets: &'a [Target],
+    running: &Running,
+) -> impl Iterator<Item = WorkspacePath> + use<'a> {
+    let asked = running.client.is_asked().then(|| running.client.open_files());
+    let is_other = |file: &WorkspacePath| targets.iter().all(|target| target.file != *file);
+    asked.into_iter().flatten().filter(is_other)
 }
