@@ -17,6 +17,9 @@ pub const MAX_BREAKPOINT_LINES: usize = 100;
 const NO_CODE: &str = "no code found there: the line has none, the file is no part of this program, or the program was \
                        built without debug information";
 
+/// What stands there while no program runs.
+const AT_START: &str = "it is set when a program starts";
+
 /// What became of a breakpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -136,6 +139,11 @@ impl Table {
         file.lines.iter().map(breakpoint).collect()
     }
 
+    /// What holds for a file's breakpoints beside their lines.
+    pub(crate) fn terms(&self, path: &Path) -> Terms {
+        self.files.get(path).map(|file| file.terms.clone()).unwrap_or_default()
+    }
+
     /// Takes an adapter's answer for a file, in the order of what was sent.
     pub(crate) fn answered(&mut self, path: &Path, answers: &[Breakpoint]) {
         let Some(file) = self.files.get_mut(path) else { return };
@@ -225,9 +233,7 @@ impl File {
     fn state(&self, line: &Line) -> BreakpointState {
         let requested = line.requested;
         let (status, at, message) = match &line.became {
-            Became::Waiting => {
-                (Status::Pending, requested, Some("it is set when a program starts".to_owned()))
-            }
+            Became::Waiting => (Status::Pending, requested, Some(AT_START.to_owned())),
             Became::At(at) if *at == requested => (Status::Set, *at, None),
             Became::At(at) => {
                 let why = if requested > self.length {
@@ -251,6 +257,15 @@ impl File {
 }
 
 impl BreakpointState {
+    /// What becomes of it when its session is over: the next one sets it again.
+    pub(crate) fn outlive(&mut self) {
+        if matches!(self.status, Status::Set | Status::Moved) {
+            self.status = Status::Pending;
+            self.line = self.requested;
+            self.message = Some(AT_START.to_owned());
+        }
+    }
+
     /// `src/main.rs:42 (moved from 41: no code on line 41)`.
     #[must_use]
     pub fn text(&self) -> String {

@@ -160,7 +160,7 @@ impl Debugger {
     /// Whether a session lives, and where it stands.
     #[must_use]
     pub fn status(&self) -> StatusReport {
-        let breakpoints = self.table().states();
+        let mut breakpoints = self.table().states();
         let Some(live) = self.live() else {
             return StatusReport::none(breakpoints);
         };
@@ -183,6 +183,9 @@ impl Debugger {
             }
         };
         let ended = matches!(state.phase, Phase::Ended(_));
+        if ended {
+            breakpoints.iter_mut().for_each(BreakpointState::outlive);
+        }
         let age = live.started.elapsed();
         StatusReport {
             state: name.to_owned(),
@@ -242,7 +245,8 @@ impl Debugger {
         let live = self.live().filter(|live| live.takes_breakpoints());
         if let Some(live) = &live {
             live.responsive()?;
-            self.can(live, &terms)?;
+            live.takes(&terms)
+                .map_err(|why| ToolError::invalid_args(format!("debug: {why}; leave it out")))?;
         }
         self.table().replace(&place, &args.lines, terms);
         let set = match &live {
@@ -254,25 +258,6 @@ impl Debugger {
         drop(operating);
         set.map_err(of_request)?;
         Ok(states)
-    }
-
-    /// An adapter that cannot would stop at each hit, or at none.
-    fn can(&self, live: &Live, terms: &Terms) -> Result<(), ToolError> {
-        let can = live.capabilities();
-        let asked = [
-            (terms.condition.is_some(), can.conditions, "condition"),
-            (terms.hit_condition.is_some(), can.hit_conditions, "hit_condition"),
-            (terms.log_message.is_some(), can.log_points, "log_message"),
-        ];
-        for (asked, can, name) in asked {
-            if asked && !can {
-                let adapter = live.adapter.id;
-                return Err(ToolError::invalid_args(format!(
-                    "debug: {adapter} does not take `{name}`; leave it out"
-                )));
-            }
-        }
-        Ok(())
     }
 
     /// The last of the debuggee's output, also after its end.

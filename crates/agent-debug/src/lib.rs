@@ -28,7 +28,9 @@ pub use crate::{
         ScopeShown, ScopesReport, StackReport, StatusReport, ThreadShown, ThreadsReport,
         VariableShown, VariablesReport,
     },
-    session::{MAX_REQUEST_TIME, MAX_SESSION_TIME, MAX_START_TIME, MAX_VARIABLES_TIME},
+    session::{
+        MAX_ATTACH_TIME, MAX_REQUEST_TIME, MAX_SESSION_TIME, MAX_START_TIME, MAX_VARIABLES_TIME,
+    },
     source::FrameShown,
     tool::{DebugArgs, Op, debug_tool},
 };

@@ -20,6 +20,7 @@ pub(crate) use self::{
 };
 use crate::{
     adapters::Adapter,
+    breakpoints::Terms,
     connection::{Answer, Connection},
     error::{RequestError, late},
     protocol::{Capabilities, outgoing::Request},
@@ -31,6 +32,9 @@ pub const MAX_SESSION_TIME: Duration = Duration::from_mins(30);
 
 /// How long a start may take, a build by the adapter included.
 pub const MAX_START_TIME: Duration = Duration::from_secs(60);
+
+/// How long joining a program may take: nothing is built for it.
+pub const MAX_ATTACH_TIME: Duration = Duration::from_secs(20);
 
 /// How long an adapter may take to answer a request.
 pub const MAX_REQUEST_TIME: Duration = Duration::from_secs(10);
@@ -45,6 +49,16 @@ pub(crate) enum How {
     Launched(String),
     /// It joined what listens on this port.
     Attached(u16),
+}
+
+impl How {
+    /// How long the start may take.
+    pub(crate) fn start_limit(&self) -> Duration {
+        match self {
+            Self::Launched(_) => MAX_START_TIME,
+            Self::Attached(_) => MAX_ATTACH_TIME,
+        }
+    }
 }
 
 /// A session and what belongs to it. Dropping it, or [`Live::kill`], leaves no process of it.
@@ -132,6 +146,31 @@ impl Live {
         self.capabilities.get().cloned().unwrap_or_default()
     }
 
+    /// Whether the adapter takes these: one that does not would stop at each hit, or at none. Says what it does not take.
+    pub(crate) fn takes(&self, terms: &Terms) -> Result<(), String> {
+        let can = self.capabilities();
+        let asked = [
+            (terms.condition.is_some(), can.conditions, "condition"),
+            (terms.hit_condition.is_some(), can.hit_conditions, "hit_condition"),
+            (terms.log_message.is_some(), can.log_points, "log_message"),
+        ];
+        let id = self.adapter.id;
+        if let Some((_, _, name)) = asked.into_iter().find(|(asked, can, _)| *asked && !can) {
+            return Err(format!("{id} does not take `{name}`"));
+        }
+        let operator = |hits: &String| !hits.trim().bytes().all(|byte| byte.is_ascii_digit());
+        match terms
+            .hit_condition
+            .as_ref()
+            .filter(|hits| self.adapter.plain_counts && operator(hits))
+        {
+            Some(hits) => {
+                Err(format!("{id} takes a plain count as `hit_condition`, and not {hits:?}"))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// How many requests were sent.
     pub(crate) fn requests(&self) -> i64 {
         self.connection.get().map_or(0, |connection| connection.sent())
@@ -155,7 +194,7 @@ impl Live {
 
 /// Sees a session through: starts it, waits for its end, tears it down.
 pub(crate) async fn drive(live: Arc<Live>, plan: Plan, launcher: Launcher) {
-    let starting = timeout(MAX_START_TIME, start::start(&live, plan, &launcher));
+    let starting = timeout(live.how.start_limit(), start::start(&live, plan, &launcher));
     tokio::select! {
         biased;
         outcome = starting => match outcome {

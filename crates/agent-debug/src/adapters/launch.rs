@@ -57,7 +57,7 @@ enum Kind {
 }
 
 impl Launch {
-    /// The adapters that this program is for; none where only the project can tell.
+    /// The adapter that this program is for; none where it does not tell.
     ///
     /// # Errors
     ///
@@ -79,6 +79,7 @@ impl Launch {
             (_, Some(adapter)) => Some(adapter),
             (Kind::GoBinary, _) => named("delve"),
             (Kind::Binary, _) => named("lldb"),
+            (Kind::Other { .. }, _) if python_script(&self.program) => named("debugpy"),
             (Kind::Other { .. }, _) => None,
         };
         Ok(found)
@@ -125,6 +126,12 @@ impl Launch {
             ("lldb", Kind::Other { executable: true }) => Err(bad_program(format!(
                 "`{shown}` is a script and no binary; name the binary that it runs"
             ))),
+            ("delve", Kind::Folder | Kind::Other { .. }) if !go_program(&self.program) => {
+                Err(bad_program(format!(
+                    "`{shown}` belongs to a Go package that is no program; name the folder of a `package main`, or a \
+                     _test.go file"
+                )))
+            }
             ("debugpy", Kind::Binary | Kind::GoBinary) => Err(bad_program(format!(
                 "`{shown}` is a binary and no Python file; use lldb for it"
             ))),
@@ -246,6 +253,30 @@ fn go_folder(folder: &Path) -> bool {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     folder.join("go.mod").is_file()
         || entries.into_iter().any(|entry| entry.path().extension().is_some_and(|e| e == "go"))
+}
+
+/// Whether Go can build a program of it: a test, or a package with a file of `package main`.
+fn go_program(program: &Path) -> bool {
+    if program.to_string_lossy().ends_with("_test.go") {
+        return true;
+    }
+    let folder = if program.is_dir() { program } else { program.parent().unwrap_or(program) };
+    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files = files.filter(|path| path.extension().is_some_and(|ending| ending == "go"));
+    files.any(|path| {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        text.lines().any(|line| {
+            let mut words = line.split_whitespace();
+            words.next() == Some("package") && words.next() == Some("main")
+        })
+    })
+}
+
+/// Whether the first line of a script starts a Python.
+fn python_script(path: &Path) -> bool {
+    let head = head(path).unwrap_or_default();
+    let first = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    first.starts_with(b"#!") && String::from_utf8_lossy(first).contains("python")
 }
 
 fn head(path: &Path) -> std::io::Result<Vec<u8>> {

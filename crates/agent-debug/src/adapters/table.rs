@@ -44,6 +44,8 @@ pub(crate) struct Adapter {
     pub(crate) own_words: &'static [&'static str],
     /// The number of the signal that it gives this exit code for, if one ended the debuggee.
     pub(crate) signal_of: fn(i64) -> i64,
+    /// Whether a count of hits is a number alone, without an operator before it.
+    pub(crate) plain_counts: bool,
     /// How long after a stop the debuggee is not resumed: the adapter may still be stopping threads, and hang.
     pub(crate) settles: Duration,
     /// Whether a program that listens speaks the protocol itself, so that attaching starts nothing.
@@ -79,6 +81,7 @@ pub(crate) static ADAPTERS: [Adapter; 4] = [
         filters: &["uncaught"],
         own_words: &[],
         signal_of: |code| 256 - code,
+        plain_counts: false,
         settles: Duration::from_millis(100),
         listens: true,
         after_attach: "it runs on when the session ends",
@@ -99,6 +102,7 @@ pub(crate) static ADAPTERS: [Adapter; 4] = [
         filters: &[],
         own_words: &["stderr"],
         signal_of: |code| code,
+        plain_counts: true,
         settles: Duration::ZERO,
         listens: false,
         after_attach: "it runs on when the session ends, and its server ends itself",
@@ -119,6 +123,7 @@ pub(crate) static ADAPTERS: [Adapter; 4] = [
         filters: &["unrecovered-panic", "runtime-fatal-throw"],
         own_words: &[],
         signal_of: no_signal,
+        plain_counts: false,
         settles: Duration::ZERO,
         listens: true,
         after_attach: "dlv ends it when the session ends, unless it was started with --accept-multiclient",
@@ -139,6 +144,7 @@ pub(crate) static ADAPTERS: [Adapter; 4] = [
         filters: &["Unhandled"],
         own_words: &[],
         signal_of: no_signal,
+        plain_counts: false,
         settles: Duration::ZERO,
         listens: false,
         after_attach: "it runs on when the session ends",

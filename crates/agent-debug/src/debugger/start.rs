@@ -11,7 +11,7 @@ use crate::{
     breakpoints::Status,
     error::{attach_failed, launch_failed, no_adapter, not_trusted, session_live},
     report::{RunReport, RunState},
-    session::{How, Live, MAX_START_TIME, Plan, Target, Wire, drive},
+    session::{How, Live, Plan, Target, Wire, drive},
     state::{End, Phase, Shared},
 };
 
@@ -218,6 +218,13 @@ impl Debugger {
             })?),
             (None, program) => program,
         };
+        if let (None, Some(program)) = (adapter, near) {
+            return Err(no_adapter(format!(
+                "`{}` has neither the name nor the content of a program that an adapter is for; name the adapter in \
+                 `adapter`",
+                program.file_name().unwrap_or(program.as_os_str()).to_string_lossy()
+            )));
+        }
         if let Some(adapter) = adapter {
             let detected = checkout.detect(adapter, near).await;
             return match detected.why_not() {
@@ -271,7 +278,7 @@ impl Debugger {
             _ => Some(Ok(())),
         };
         // The session has a limit of its own for its start; this one is for a session that hangs in its end.
-        let begun = live.shared.wait(MAX_START_TIME + super::END_TIME, begun).await;
+        let begun = live.shared.wait(live.how.start_limit() + super::END_TIME, begun).await;
         begun.unwrap_or_else(|| Err("its start hangs; terminate ends the session".to_owned()))
     }
 

@@ -128,6 +128,11 @@ pub(super) async fn set_breakpoints(
     path: &Path,
     given: &Path,
 ) -> Result<(), RequestError> {
+    let terms = live.shared.breakpoints().terms(path);
+    if let Err(why) = live.takes(&terms) {
+        live.shared.breakpoints().refused(path, &why);
+        return Ok(());
+    }
     let wanted = live.shared.breakpoints().wanted(path);
     let retry = !wanted.is_empty() && path != given;
     send_breakpoints(live, path, path, wanted.clone()).await?;
@@ -170,7 +175,7 @@ fn words(live: &Live, error: RequestError) -> String {
 }
 
 pub(super) fn too_late(live: &Live) -> String {
-    let limit = MAX_START_TIME.as_secs();
+    let limit = live.how.start_limit().as_secs();
     let said = match &live.how {
         How::Launched(_) => format!("the program was not ready in {limit} s"),
         How::Attached(port) => format!(

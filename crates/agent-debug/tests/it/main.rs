@@ -88,6 +88,8 @@ fn main() {
             a_crash_comes_back_whole_in_one_call
             each_operation_costs_the_requests_that_it_needs
             conditions_go_to_the_adapter_that_takes_them
+            conditions_set_before_a_launch_are_held_to_its_adapter
+            breakpoints_wait_again_once_their_session_is_over
             breakpoints_of_a_live_program_are_set_at_once
             a_breakpoint_that_is_set_later_is_told_as_set
             a_thread_that_is_not_there_is_refused_with_those_that_are
@@ -123,6 +125,7 @@ fn main() {
         no_child_and_no_daemon_outlives_the_session
         odd_output_and_a_child_and_an_empty_input_are_no_trouble
         conditions_hit_counts_and_log_points_are_the_adapters
+        a_file_is_python_by_its_name_or_its_first_line
         a_file_behind_a_link_is_the_same_file
         a_statement_without_a_value_says_so_and_a_kill_may_be_the_exit_code
         large_values_are_shown_in_part);
@@ -132,6 +135,7 @@ fn main() {
         a_reference_names_the_scope_of_its_own_frame
         a_program_that_a_signal_ended_says_so
         a_condition_that_fails_is_told_with_the_stop_that_it_makes
+        a_count_with_an_operator_is_not_set
         a_step_that_was_cut_off_and_ends_later_is_explained
         an_exit_code_is_the_answer_of_a_program_that_ends_at_once
         a_program_that_runs_is_paused_and_one_that_reads_does_not_wait
@@ -148,6 +152,7 @@ fn main() {
         a_panic_stops_a_program_and_comes_back_in_one_call
         an_exit_code_is_the_answer_of_a_program_that_ends_at_once
         a_build_that_fails_says_why
+        a_package_that_is_no_program_is_refused_with_what_to_name
         no_child_outlives_the_session);
     live!(trials, "debugpy", attach: a_python_program_is_joined_and_runs_on_afterwards);
     live!(trials, "delve", attach: a_go_program_is_joined_and_runs_on_where_its_server_lets_it);

@@ -141,6 +141,23 @@ pub(crate) fn a_condition_that_fails_is_told_with_the_stop_that_it_makes() {
     });
 }
 
+/// lldb would read no number in it, and stop at each hit.
+pub(crate) fn a_count_with_an_operator_is_not_set() {
+    block_on(async {
+        let (checkout, text) = checkout();
+        let at = line(&text, "loop");
+        let set = |hits: &str| json!({"op": "breakpoints", "file": "main.c", "lines": [at], "hit_condition": hits});
+        checkout.data(set(">= 2")).await;
+        let end = launch(&checkout, "basic").await;
+        assert_eq!(end["breakpoints"][0]["status"], "unset", "{end}");
+        let why = end["breakpoints"][0]["message"].as_str().unwrap();
+        assert!(why.contains("takes a plain count"), "{why}");
+        checkout.data(json!({"op": "terminate"})).await;
+        checkout.data(set("2")).await;
+        assert_eq!(launch(&checkout, "basic").await["state"], "stopped");
+    });
+}
+
 fn values_of(locals: &Value) -> Vec<String> {
     super::values(locals).into_iter().map(|(name, _)| name).collect()
 }

@@ -91,6 +91,20 @@ pub(crate) fn a_build_that_fails_says_why() {
     });
 }
 
+pub(crate) fn a_package_that_is_no_program_is_refused_with_what_to_name() {
+    block_on(async {
+        let files =
+            [("lib.go", "package lib\n\nfunc F() {}\n"), ("go.mod", "module x\n\ngo 1.19\n")];
+        let checkout = Checkout::new(files, &search_path());
+        for program in [".", "lib.go"] {
+            let error = checkout.call(json!({"op": "launch", "program": program})).await;
+            let error = error.unwrap_err();
+            assert_eq!(error.code, "bad_program");
+            assert!(error.message.contains("`package main`"), "{}", error.message);
+        }
+    });
+}
+
 pub(crate) fn no_child_outlives_the_session() {
     block_on(async {
         let (checkout, text) = checkout();

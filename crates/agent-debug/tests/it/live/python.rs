@@ -169,6 +169,25 @@ pub(crate) fn conditions_hit_counts_and_log_points_are_the_adapters() {
     });
 }
 
+/// A project with one adapter does not make a Python program of every file.
+pub(crate) fn a_file_is_python_by_its_name_or_its_first_line() {
+    block_on(async {
+        let files = [
+            ("requirements.txt", ""),
+            ("notes.txt", "print(1)\n"),
+            ("tool", "#!/usr/bin/env python3\nraise SystemExit(4)\n"),
+        ];
+        let checkout = Checkout::new(files, &crate::support::search_path());
+        let launch = |program: &str| json!({"op": "launch", "program": program});
+        let error = checkout.call(launch("notes.txt")).await.unwrap_err();
+        assert_eq!(error.code, "no_adapter", "{}", error.message);
+        assert!(error.message.contains("name the adapter"), "{}", error.message);
+        assert_eq!(checkout.data(launch("tool")).await["exit_code"], 4);
+        let named = json!({"op": "launch", "program": "notes.txt", "adapter": "debugpy"});
+        assert_eq!(checkout.data(named).await["exit_code"], 0);
+    });
+}
+
 /// A link in the path is the same file.
 pub(crate) fn a_file_behind_a_link_is_the_same_file() {
     block_on(async {

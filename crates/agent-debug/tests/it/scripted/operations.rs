@@ -187,6 +187,39 @@ pub(crate) fn conditions_go_to_the_adapter_that_takes_them() {
     });
 }
 
+/// What an adapter does not take is not sent by a launch either, and is no breakpoint that stops at each hit.
+// spec: DBG-04
+pub(crate) fn conditions_set_before_a_launch_are_held_to_its_adapter() {
+    block_on(async {
+        let fake = Fake::new(Script::new("dart", Toy::new(Manner::Dart)));
+        let set =
+            json!({"op": "breakpoints", "file": "toy.txt", "lines": [3], "hit_condition": "2"});
+        fake.checkout.data(set).await;
+        fake.launch().await;
+        assert!(fake.log.last("setBreakpoints").is_none());
+        let status = fake.checkout.data(json!({"op": "status"})).await;
+        let breakpoint = &status["breakpoints"][0];
+        assert_eq!(breakpoint["status"], "unset", "{status}");
+        assert_eq!(breakpoint["message"], "dart does not take `hit_condition`");
+    });
+}
+
+/// What was set in a session that is over is not set any more.
+// spec: DBG-04
+pub(crate) fn breakpoints_wait_again_once_their_session_is_over() {
+    block_on(async {
+        let fake = Fake::new(Script::new("dart", Toy::new(Manner::Dart)));
+        let set = json!({"op": "breakpoints", "file": "toy.txt", "lines": [3]});
+        fake.checkout.data(set).await;
+        fake.launch().await;
+        let status = fake.checkout.data(json!({"op": "status"})).await;
+        assert_eq!(status["breakpoints"][0]["status"], "set", "{status}");
+        fake.checkout.data(json!({"op": "terminate"})).await;
+        let status = fake.checkout.data(json!({"op": "status"})).await;
+        assert_eq!(status["breakpoints"][0]["status"], "pending", "{status}");
+    });
+}
+
 /// Breakpoints of a running program are set at once, and replace those of their file alone.
 // spec: DBG-04
 pub(crate) fn breakpoints_of_a_live_program_are_set_at_once() {
