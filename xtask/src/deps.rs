@@ -21,6 +21,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "agent-lsp",
         &["agent-tool-core", "agent-workspace", "agent-edits", "agent-process", "agent-grammars"],
     ),
+    ("agent-shell", &["agent-tool-core", "agent-workspace", "agent-process"]),
     ("agent-debug", &["agent-tool-core", "agent-workspace", "agent-process"]),
     ("agent-eval", &["agent-tool-core", "agent-workspace", "agent-process", "agent-grammars"]),
     (
@@ -31,6 +32,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "agent-edits",
             "agent-tiers",
             "agent-files",
+            "agent-shell",
             "agent-astgrep",
             "agent-lsp",
             "agent-debug",
@@ -45,6 +47,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "agent-edits",
             "agent-tiers",
             "agent-files",
+            "agent-shell",
             "agent-astgrep",
             "agent-lsp",
             "agent-debug",
@@ -61,7 +64,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// What a crate may take from outside, where that is the point of the crate.
 const OUTSIDE: &[(&str, &[&str])] = &[
     ("agent-tool-core", &["serde", "serde_json"]),
-    ("agent-process", &["rustix", "serde_json", "tokio"]),
+    ("agent-process", &["process-wrap", "rustix", "serde_json", "tokio"]),
     ("agent-tiers", &["serde", "serde_json", "strsim", "tokio", "tracing"]),
     ("xtask", &["anyhow", "serde_json"]),
 ];
@@ -70,12 +73,14 @@ const OUTSIDE: &[(&str, &[&str])] = &[
 const ABSENT: &[(&str, &[&str])] = &[
     ("agent-tool-core", &["tokio", "tree-sitter"]),
     ("agent-tiers", &["tree-sitter", "lsp-types", "async-lsp", "hyper", "ignore"]),
+    ("agent-shell", &["tree-sitter", "lsp-types", "hyper"]),
     ("agent-lsp", &["tree-sitter", "hyper"]),
     ("agent-debug", &["tree-sitter", "lsp-types", "hyper"]),
     (
         "agent-builtins",
         &[
             "agent-files",
+            "agent-shell",
             "agent-astgrep",
             "agent-lsp",
             "agent-debug",

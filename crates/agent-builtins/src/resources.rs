@@ -29,6 +29,13 @@ impl Resources {
         self
     }
 
+    /// Commands, on the host or in a sandbox: `shell`.
+    #[cfg(feature = "shell")]
+    pub fn shell(mut self, shell: agent_shell::Shell) -> Self {
+        self.tools.push(shell.tool());
+        self
+    }
+
     /// A parser and a place to stage changes: `ast_grep`, `ast_edit`, `resolve`.
     #[cfg(feature = "astgrep")]
     pub fn astgrep(mut self, structure: agent_astgrep::Structure) -> Self {

@@ -11,7 +11,6 @@ mod language;
 pub mod outcome;
 pub mod render;
 pub mod rewrite;
-pub mod sandbox;
 mod tool;
 mod wire;
 

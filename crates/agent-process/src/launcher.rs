@@ -6,7 +6,8 @@ use crate::{
     Command, EnvironmentRule, Error, ErrorKind, ExitReport, Guard, MARK_VARIABLE, NoSandbox,
     Process, Program, Result, Sandbox, Tree,
     capture::Capture,
-    program::{Input, Output},
+    platform,
+    program::{Input, Output, Terminal},
 };
 
 /// How often a start is tried again while the program's file is being written by somebody.
@@ -201,7 +202,8 @@ impl RunLimits {
 async fn start(command: &Command, program: &Program) -> Result<tokio::process::Child> {
     let mut attempt = 0;
     loop {
-        let started = tokio::process::Command::new(&command.program)
+        let mut starting = tokio::process::Command::new(&command.program);
+        starting
             .args(&command.args)
             .current_dir(&command.folder)
             .env_clear()
@@ -211,10 +213,13 @@ async fn start(command: &Command, program: &Program) -> Result<tokio::process::C
                 Input::Null => Stdio::null(),
             })
             .stdout(stdio(program.stdout))
-            .stderr(stdio(program.stderr))
-            .process_group(0)
-            .spawn();
-        match started {
+            .stderr(stdio(program.stderr));
+        match program.terminal {
+            Terminal::Kept => drop(starting.process_group(0)),
+            Terminal::None => platform::in_own_session(&mut starting)
+                .map_err(|error| refused(&command.program, error))?,
+        }
+        match starting.spawn() {
             Err(error)
                 if error.kind() == io::ErrorKind::ExecutableFileBusy && attempt < BUSY_ATTEMPTS =>
             {

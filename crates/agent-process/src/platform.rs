@@ -21,6 +21,7 @@ use std::{
     process::ExitStatus,
 };
 
+use process_wrap::tokio::{CommandWrap, CommandWrapper as _, ProcessSession};
 use rustix::process::{Pid, Signal};
 pub(crate) use system::{LISTS, environment_value, own_program, process, processes};
 
@@ -52,6 +53,13 @@ pub(crate) fn group_exists(group: u32) -> bool {
 pub(crate) fn new_session() -> io::Result<()> {
     rustix::process::setsid()?;
     Ok(())
+}
+
+/// Has what is started lead a session, and so a group, of its own.
+pub(crate) fn in_own_session(command: &mut tokio::process::Command) -> io::Result<()> {
+    // Made for this call alone: the wrapper takes it and looks at nothing in it.
+    let wrap = CommandWrap::with_new(command.as_std().get_program(), |_| {});
+    ProcessSession.pre_spawn(command, &wrap)
 }
 
 /// A folder that no checkout lies in and that only the system's owner writes.

@@ -8,9 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use agent_process::{Command, MARK_VARIABLE, Sandbox};
-
-use crate::Site;
+use crate::{Command, MARK_VARIABLE, Sandbox};
 
 /// Programs that go to files of their own: what is looked for on the host is not there.
 const ELSEWHERE: [&str; 6] = ["docker", "podman", "nerdctl", "kubectl", "ssh", "lxc-attach"];
@@ -70,14 +68,10 @@ impl Prefix {
         self
     }
 
-    /// Where what is started finds its files.
+    /// Whether what is started finds files of its own, such as those of a container or of another machine.
     #[must_use]
-    pub fn site(&self) -> Site {
-        if self.elsewhere {
-            Site::Elsewhere { python: "python3".to_owned(), node: "node".to_owned() }
-        } else {
-            Site::Here
-        }
+    pub fn is_elsewhere(&self) -> bool {
+        self.elsewhere
     }
 }
 
@@ -202,8 +196,8 @@ mod tests {
     #[test]
     fn a_prefix_says_where_files_are() {
         let prefix = |line: &str| Prefix::parse(line).unwrap();
-        assert_eq!(prefix("/usr/bin/bwrap --ro-bind / /").site(), Site::Here);
-        assert!(matches!(prefix("/usr/bin/docker exec -i box").site(), Site::Elsewhere { .. }));
+        assert!(!prefix("/usr/bin/bwrap --ro-bind / /").is_elsewhere());
+        assert!(prefix("/usr/bin/docker exec -i box").is_elsewhere());
         assert!(
             Prefix::parse("no-such-sandbox-here x")
                 .unwrap_err()

@@ -13,6 +13,16 @@ pub struct Program {
     pub(crate) stdout: Output,
     pub(crate) stderr: Output,
     pub(crate) priority: Priority,
+    pub(crate) terminal: Terminal,
+}
+
+/// Whether a child can reach the terminal that this program was started at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Terminal {
+    #[default]
+    Kept,
+    /// It leads a session of its own.
+    None,
 }
 
 /// Where a child's input comes from.
@@ -51,6 +61,7 @@ impl Program {
             stdout: Output::Piped,
             stderr: Output::Tail,
             priority: Priority::LAST,
+            terminal: Terminal::Kept,
         }
     }
 
@@ -93,6 +104,13 @@ impl Program {
     /// Where standard error goes; its tail is kept by default.
     pub fn stderr(mut self, output: Output) -> Self {
         self.stderr = output;
+        self
+    }
+
+    /// Starts it in a session of its own: it cannot ask at the terminal that this program was started at, and is not stopped by
+    /// trying.
+    pub fn without_terminal(mut self) -> Self {
+        self.terminal = Terminal::None;
         self
     }
 

@@ -44,7 +44,7 @@ pub(crate) struct Options {
     /// Trust this checkout: its own programs may run where a tool needs them
     #[arg(long, global = true)]
     pub trust: bool,
-    /// Run the cells of `eval` behind this command, such as 'docker exec -i NAME'; `none` is the host
+    /// Run cells of `eval` and commands of `shell` behind this command, such as 'docker exec -i NAME'; `none` is the host
     #[arg(long, global = true, value_name = "COMMAND")]
     pub sandbox: Option<String>,
     /// The working directory inside the sandbox, where it is not the same as here

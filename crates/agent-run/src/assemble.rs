@@ -6,14 +6,15 @@ use agent_astgrep::{Structure, Trees};
 use agent_builtins::{Resources, default_rules};
 use agent_debug::Debugger;
 use agent_edits::Edits;
-use agent_eval::{Interpreters, sandbox::Prefix};
+use agent_eval::{Interpreters, Site};
 use agent_files::{ARTIFACT_SCHEME, Files};
 use agent_grammars::Grammars;
 use agent_lsp::{
     Lsp,
     table::{ServerTable, Trust},
 };
-use agent_process::{Guard, Launcher};
+use agent_process::{Guard, Launcher, Prefix};
+use agent_shell::Shell;
 use agent_tiers::{Approval, ApproveMode, Run, View};
 use agent_tool_core::{CardPort, CardQueue, Limits, Tier, Tool, for_person};
 use agent_workspace::{ErrorKind, Root, WalkOptions, Workspace, WorkspacePath};
@@ -107,9 +108,11 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
     let guard = Guard::new();
     let lsp = servers(config, &workspace, &edits, &guard)?;
     let debugger = debugger(config, &workspace, &guard);
-    let interpreters = interpreters(config, &workspace, &guard)?;
+    let ground = Ground::of(config, &guard)?;
+    let interpreters = interpreters(config, &workspace, &ground);
     let resources = Resources::new()
         .files(files)
+        .shell(Shell::new(workspace.clone(), ground.launcher))
         .astgrep(structure)
         .lsp(lsp.clone())
         .debug(debugger.clone())
@@ -156,22 +159,33 @@ fn debugger(config: &Config, workspace: &Workspace, guard: &Guard) -> Debugger {
     Debugger::new(workspace.clone(), Launcher::new(guard.clone()), trust(config))
 }
 
-/// The interpreters of a run. Which programs they are and where they run is the person's to say, so it comes from their own
-/// file and the flags alone.
-fn interpreters(config: &Config, workspace: &Workspace, guard: &Guard) -> Result<Interpreters> {
-    let settings = &config.eval;
-    let mut launcher = Launcher::new(guard.clone());
-    let mut site = agent_eval::Site::default();
-    if let Some(command) = settings.sandbox.as_deref().filter(|command| *command != NO_SANDBOX) {
+/// Where cells and commands run: on the host, or in the conversation's sandbox. That is the person's to say, so it comes from
+/// their own file and the flags alone.
+struct Ground {
+    launcher: Launcher,
+    site: Site,
+}
+
+impl Ground {
+    fn of(config: &Config, guard: &Guard) -> Result<Self> {
+        let settings = &config.eval;
+        let launcher = Launcher::new(guard.clone());
+        let sandbox = settings.sandbox.as_deref().filter(|command| *command != NO_SANDBOX);
+        let Some(command) = sandbox else { return Ok(Self { launcher, site: Site::default() }) };
         let mut prefix = Prefix::parse(command).context("the sandbox")?;
         if let Some(folder) = &settings.sandbox_folder {
             prefix = prefix.folder(folder);
         }
-        site = prefix.site();
-        launcher = launcher.sandbox(prefix);
+        let site = Site::of(&prefix);
+        Ok(Self { launcher: launcher.sandbox(prefix), site })
     }
-    let builder = Interpreters::builder(workspace.clone(), launcher);
-    let mut builder = builder.trust(trust(config)).site(site);
+}
+
+/// The interpreters of a run. Which programs they are is the person's to say, so it comes from their own file alone.
+fn interpreters(config: &Config, workspace: &Workspace, ground: &Ground) -> Interpreters {
+    let settings = &config.eval;
+    let builder = Interpreters::builder(workspace.clone(), ground.launcher.clone());
+    let mut builder = builder.trust(trust(config)).site(ground.site.clone());
     if let Some(python) = &settings.python {
         builder = builder.python(python);
     }
@@ -187,7 +201,7 @@ fn interpreters(config: &Config, workspace: &Workspace, guard: &Guard) -> Result
     if let Some(count) = settings.processes {
         builder = builder.processes(u64::from(count.get()));
     }
-    Ok(builder.build())
+    builder.build()
 }
 
 /// Whether programs of the checkout may be run.

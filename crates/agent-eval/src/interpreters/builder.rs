@@ -2,7 +2,7 @@
 
 use std::{env, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
-use agent_process::{Finder, Launcher, Place, Trust};
+use agent_process::{Finder, Launcher, Place, Prefix, Trust};
 use agent_workspace::Workspace;
 
 use super::{Inner, Interpreters};
@@ -38,6 +38,17 @@ pub enum Site {
         /// `node`, or a path inside.
         node: String,
     },
+}
+
+impl Site {
+    /// Where commands behind this prefix find their files.
+    #[must_use]
+    pub fn of(prefix: &Prefix) -> Self {
+        match prefix.is_elsewhere() {
+            true => Self::Elsewhere { python: "python3".to_owned(), node: "node".to_owned() },
+            false => Self::Here,
+        }
+    }
 }
 
 /// Times of cells.

@@ -13,8 +13,8 @@ use std::{
     time::Duration,
 };
 
-use agent_eval::{Cell, Site, outcome::Status, sandbox::Prefix};
-use agent_process::{Guard, Launcher, Sandbox};
+use agent_eval::{Cell, Site, outcome::Status};
+use agent_process::{Guard, Launcher, Prefix, Sandbox};
 use agent_testkit::processes::{descendants, gone};
 use agent_tool_core::ErrorKind;
 
@@ -37,7 +37,7 @@ fn within(prefix: &str, folder: Option<&Path>) -> (Launcher, Site) {
     if let Some(folder) = folder {
         prefix = prefix.folder(folder);
     }
-    let site = prefix.site();
+    let site = Site::of(&prefix);
     (Launcher::new(Guard::new()).sandbox(prefix), site)
 }
 

@@ -1,0 +1,80 @@
+//! The tool `shell`: the library as a model calls it.
+
+use std::{fmt, sync::Arc};
+
+use agent_tool_core::{
+    BoxFuture, Context, Preview, PreviewKind, Tier, Tool, ToolError, ToolOutput, ToolResult,
+    ToolSpec, clip, parse_args,
+};
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
+
+use crate::{Shell, ShellArgs};
+
+const DESCRIPTION: &str = "Runs a shell command and returns its output with its exit code. It has no terminal and no input, \
+    and nothing that it starts outlives the call: do not start servers in the background.";
+
+/// How many characters of a command a preview's title shows.
+const TITLE_CHARS: usize = 100;
+
+impl Shell {
+    /// The tool `shell`, of tier exec, one command at a time.
+    #[must_use]
+    pub fn tool(self) -> Arc<dyn Tool> {
+        let settings =
+            SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+        let schema = settings.into_generator().into_root_schema_for::<ShellArgs>();
+        let spec = ToolSpec::new("shell", Tier::Exec, DESCRIPTION)
+            .with_input(schema.to_value())
+            .exclusive();
+        Arc::new(ShellTool { spec, shell: self })
+    }
+}
+
+struct ShellTool {
+    spec: ToolSpec,
+    shell: Shell,
+}
+
+impl Tool for ShellTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, args: Value, cx: &'a Context) -> BoxFuture<'a, ToolResult> {
+        Box::pin(async move {
+            let args: ShellArgs = parse_args(&self.spec, args)?;
+            let report = self.shell.run(&args, cx).await?;
+            let data = serde_json::to_value(&report).unwrap_or_default();
+            let output = ToolOutput::text(report.text()).with_data(data);
+            Ok(output.with_changes(report.changes))
+        })
+    }
+
+    fn preview<'a>(
+        &'a self,
+        args: &'a Value,
+        _cx: &'a Context,
+    ) -> BoxFuture<'a, Result<Preview, ToolError>> {
+        Box::pin(async move {
+            let parsed: ShellArgs = parse_args(&self.spec, args.clone())?;
+            let place = match self.shell.sandbox_name() {
+                "none" => "on this machine".to_owned(),
+                sandbox => format!("in the sandbox {sandbox}"),
+            };
+            let folder = parsed.cwd.as_deref().unwrap_or("the working directory");
+            let mut preview = Preview::of_arguments(&self.spec, args);
+            let title = format!("shell: {}", parsed.command.trim());
+            preview.title = clip(&title, TITLE_CHARS).text.replace('\n', " ");
+            preview.kind = PreviewKind::Execute;
+            preview.body = format!("{}\n\n{place}, in {folder}", parsed.command);
+            Ok(preview)
+        })
+    }
+}
+
+impl fmt::Debug for ShellTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ShellTool").field("shell", &self.shell).finish_non_exhaustive()
+    }
+}
