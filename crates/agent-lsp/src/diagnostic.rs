@@ -204,7 +204,7 @@ fn code(value: &Value) -> Option<String> {
 }
 
 /// `2 errors, 1 warning`
-pub(crate) fn counts<'a>(diagnostics: impl Iterator<Item = &'a Diagnostic>) -> String {
+pub(crate) fn counts<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> String {
     let (mut errors, mut warnings) = (0, 0);
     for found in diagnostics {
         if found.severity == Severity::Error { errors += 1 } else { warnings += 1 }

@@ -64,6 +64,8 @@ pub(crate) enum Command {
     Tools,
     /// Say what can run here, why the rest cannot, and what to install
     Doctor,
+    /// Print what holds here, and which layer it comes from
+    Config,
     /// Make one call in a run of its own
     #[command(after_help = CALL_HELP)]
     Call {

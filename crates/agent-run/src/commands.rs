@@ -1,5 +1,6 @@
 //! The commands of a terminal, one function each.
 
+mod config;
 mod doctor;
 mod print;
 mod progress;
@@ -18,7 +19,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-pub(crate) use self::doctor::doctor;
+pub(crate) use self::{config::config, doctor::doctor};
 use crate::{
     args::Options,
     assemble::{Assembled, Wishes, assemble},

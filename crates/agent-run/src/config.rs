@@ -1,6 +1,8 @@
 //! The layered configuration: the checkout's (which may only narrow), the person's, the
 //! environment's, the command line's. The last wins.
 
+mod settings;
+
 use std::{
     collections::BTreeMap,
     env, fs, io,
@@ -16,6 +18,8 @@ use crate::{
     args::{Approve, Options, surface},
     trust::{self, Trust},
 };
+
+use self::settings::{Origins, of_flags};
 
 /// The checkout's own file, which may only narrow.
 pub(crate) const CHECKOUT_FILE: &str = ".agent-run.toml";
@@ -44,6 +48,8 @@ pub(crate) struct Config {
     pub languages: BTreeMap<String, String>,
     /// The person's own rows of the server table, as TOML.
     pub servers: String,
+    /// The ids of these rows.
+    pub server_ids: Vec<String>,
     /// What the person says of interpreters.
     pub eval: Eval,
     /// What was found in a file and not followed, with the reason.
@@ -52,6 +58,8 @@ pub(crate) struct Config {
     pub checkout_text: Option<String>,
     /// Where all of this came from, the weakest first.
     pub layers: Vec<Layer>,
+    /// Which layer each setting comes from.
+    pub origins: Origins,
 }
 
 /// One source of configuration, for `doctor` to say.
@@ -131,6 +139,17 @@ impl Config {
             ));
             checkout_table.as_mut().map(|table| table.remove("surface"));
         }
+        let mut origins = Origins::default();
+        origins.note("surface", "checkout", surface != asked);
+        of_flags(&mut origins, options);
+        let env_approve = env_approve()?;
+        origins.note("surface", "environment", env_surface()?.is_some());
+        origins.note("approve", "environment", env_approve.is_some());
+        origins.note("surface", "person", person.surface.is_some());
+        origins.note("approve", "person", person.approve.is_some());
+        note_lists(&mut origins, &checkout, &person);
+        let server_ids = person.server.iter().filter_map(|row| row.get("id")?.as_str());
+        let server_ids = server_ids.map(str::to_owned).collect();
         let layers =
             layers(options, working, &checkout_table, person_path.as_deref(), &person_table);
         let result_characters = [checkout.result_characters, person.result_characters];
@@ -148,16 +167,18 @@ impl Config {
         languages.extend(checkout.languages);
         Ok(Self {
             surface,
-            approve: options.approve.or(env_approve()?).or(person.approve),
+            approve: options.approve.or(env_approve).or(person.approve),
             trust: trust(options, &person.trusted, working, checkout_text.as_deref()),
             result_characters: result_characters.into_iter().flatten().min(),
             exclude: person.exclude.into_iter().chain(checkout.exclude).collect(),
             languages,
             servers,
+            server_ids,
             eval,
             ignored,
             checkout_text,
             layers,
+            origins,
             roots,
         })
     }
@@ -295,6 +316,52 @@ fn layers(
         },
         Layer { name: "flags", path: None, sets: Some(flags.collect()) },
     ]
+}
+
+/// What both files may set. Of two bounds the smaller one holds; lists are joined.
+fn note_lists(origins: &mut Origins, checkout: &CheckoutFile, person: &PersonFile) {
+    let (theirs, own) = (checkout.result_characters, person.result_characters);
+    origins.note(
+        "result_characters",
+        "checkout",
+        theirs.is_some_and(|theirs| own.is_none_or(|own| theirs < own)),
+    );
+    origins.note("result_characters", "person", own.is_some());
+    origins.note("exclude", "person", !person.exclude.is_empty());
+    origins.note("exclude", "checkout", !checkout.exclude.is_empty());
+    origins.note("languages", "checkout", !checkout.languages.is_empty());
+    origins.note("languages", "person", !person.languages.is_empty());
+    origins.note("server", "person", !person.server.is_empty());
+    let eval = &person.eval;
+    let cells = [
+        ("eval.python", eval.python.is_some()),
+        ("eval.node", eval.node.is_some()),
+        ("eval.sandbox", eval.sandbox.is_some()),
+        ("eval.sandbox_folder", eval.sandbox_folder.is_some()),
+        ("eval.idle_seconds", eval.idle_seconds.is_some()),
+        ("eval.memory_mb", eval.memory_mb.is_some()),
+        ("eval.processes", eval.processes.is_some()),
+    ];
+    for (key, given) in cells {
+        origins.note(key, "person", given);
+    }
+}
+
+impl Layer {
+    /// `person /home/…/config.toml: sets approve`.
+    pub(crate) fn in_words(&self) -> String {
+        let place = self.path.as_ref().map_or(String::new(), |path| format!(" {}", path.display()));
+        let sets = match &self.sets {
+            None => "no file".to_owned(),
+            Some(keys) if keys.is_empty() => "sets nothing".to_owned(),
+            Some(keys) => format!("sets {}", keys.join(", ")),
+        };
+        let narrows = match &self.sets {
+            Some(_) if self.name == "checkout" => "; it may only narrow",
+            _ => "",
+        };
+        format!("{}{place}: {sets}{narrows}", self.name)
+    }
 }
 
 fn config_home() -> Option<PathBuf> {

@@ -41,6 +41,7 @@ fn main() -> ExitCode {
     let Cli { options, command } = Cli::parse();
     let result = match command {
         Command::Tools => commands::tools(&options),
+        Command::Config => commands::config(&options),
         Command::Doctor => commands::doctor(&options),
         Command::Call { tool, args } => commands::call(&options, &tool, args.as_deref()),
         Command::Script { file } => commands::script(&options, &file),

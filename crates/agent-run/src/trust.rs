@@ -51,6 +51,18 @@ impl Trust {
         matches!(self, Trust::Flag | Trust::Environment | Trust::Configured | Trust::Remembered)
     }
 
+    /// The layer of the configuration that it comes from.
+    pub(crate) fn layer(self) -> &'static str {
+        match self {
+            Trust::Untrusted | Trust::Changed => "default",
+            Trust::Refused | Trust::Remembered => "card",
+            Trust::RefusedByHost => "host",
+            Trust::Flag => "flags",
+            Trust::Environment => "environment",
+            Trust::Configured => "person",
+        }
+    }
+
     pub(crate) fn said_by(self) -> String {
         match self {
             Trust::Untrusted => {

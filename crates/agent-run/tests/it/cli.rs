@@ -142,10 +142,7 @@ fn a_checkout_is_untrusted_until_its_person_says_otherwise() {
     let said =
         home.json(&["--json", "doctor"])["trust_said_by"].as_str().unwrap_or_default().to_owned();
     assert!(said.contains("--trust"), "what would change it is said: {said}");
-    let config = home.home.path().join("config/agent-run");
-    fs::create_dir_all(&config).expect("folders");
-    fs::write(config.join("config.toml"), format!("trusted = [{:?}]\n", home.checkout.path()))
-        .expect("a file");
+    home.configure(&format!("trusted = [{:?}]\n", home.checkout.path()));
     assert_eq!(trusted(&["--json", "doctor"]), Some(true));
 }
 

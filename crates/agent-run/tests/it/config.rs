@@ -100,3 +100,31 @@ fn a_key_that_is_unknown_is_said_to_be_so_and_one_that_widens_is_not_said_to_be_
     assert_eq!(doctor["configuration"][0]["sets"], json!([]));
     assert_eq!(doctor["surface"], "plan");
 }
+
+/// `config` says what holds, and the layer that it comes from.
+// spec: TRUST-03
+#[test]
+fn every_setting_is_printed_with_its_layer() {
+    let home = Home::new(&[(
+        FILE,
+        "surface = \"plan\"\nresult_characters = 900\nexclude = [\"vendor\"]\n",
+    )]);
+    home.configure("approve = \"all\"\nresult_characters = 5000\nexclude = [\"out\"]\n\n[eval]\nidle_seconds = 7\n");
+    let config = home.json(&["--json", "--approve", "ask", "config"]);
+    let setting = |key: &str| {
+        let all = config["settings"].as_array().expect("settings");
+        let found = all.iter().find(|setting| setting["key"] == key).expect("a setting");
+        (found["value"].clone(), found["from"].clone())
+    };
+    assert_eq!(setting("surface"), (json!("plan"), json!(["checkout"])));
+    assert_eq!(setting("approve"), (json!("ask"), json!(["flags"])));
+    assert_eq!(setting("result_characters"), (json!(900), json!(["checkout"])));
+    assert_eq!(setting("exclude"), (json!(["out", "vendor"]), json!(["person", "checkout"])));
+    assert_eq!(setting("eval.idle_seconds"), (json!(7), json!(["person"])));
+    assert_eq!(setting("eval.sandbox"), (Value::Null, json!(["default"])));
+    assert_eq!(setting("trust"), (json!(false), json!(["default"])));
+    let output = home.run(&["config"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.lines().any(|line| line == "surface              plan  checkout"), "{text}");
+    assert!(text.contains("checkout ") && text.contains("it may only narrow"), "{text}");
+}

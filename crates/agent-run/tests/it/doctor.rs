@@ -89,13 +89,11 @@ fn what_is_in_the_way_is_a_problem_with_what_to_do() {
         (output.status.code(), report)
     };
 
-    let config = home.home.path().join("config/agent-run");
-    fs::create_dir_all(&config).expect("folders");
-    fs::write(config.join("config.toml"), "surface = \"half\"\n").expect("a file");
+    home.configure("surface = \"half\"\n");
     let (code, report) = doctor(&home);
     assert_eq!(code, Some(1));
     assert!(problems(&report)[0].contains("config.toml"), "{report}");
-    fs::remove_file(config.join("config.toml")).expect("a file");
+    home.configure("");
     assert_eq!(doctor(&home).0, Some(0));
 
     fs::remove_dir_all(home.state()).expect("the state");

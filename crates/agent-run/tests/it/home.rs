@@ -41,6 +41,13 @@ impl Home {
         fs::write(path, text).expect("a file");
     }
 
+    /// Writes the person's own configuration.
+    pub(crate) fn configure(&self, text: &str) {
+        let folder = self.home.path().join("config/agent-run");
+        fs::create_dir_all(&folder).expect("folders");
+        fs::write(folder.join("config.toml"), text).expect("a file");
+    }
+
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_agent-run"));
         command.args(args).current_dir(self.checkout.path()).stdin(Stdio::null());

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use agent_tool_core::for_person;
 
-use super::{Layer, Report};
+use super::Report;
 use crate::style::{ADDED, ALERT, FAINT, STRONG, in_style};
 
 /// How wide the names stand before what is said.
@@ -57,7 +57,7 @@ pub(super) fn print(report: &Report) -> io::Result<()> {
     let trusted = if report.trusted { "trusted" } else { "not trusted" };
     line("trust", format!("{trusted}: {}", report.trust_said_by))?;
     for layer in &report.configuration {
-        line("configuration", layer_in_words(layer))?;
+        line("configuration", layer.in_words())?;
     }
     for ignored in &report.ignored_configuration {
         line("", ignored.clone())?;
@@ -85,20 +85,6 @@ pub(super) fn print(report: &Report) -> io::Result<()> {
         in_style(style, verdict),
         in_style(FAINT, format!("(agent-run {})", report.version))
     )
-}
-
-fn layer_in_words(layer: &Layer) -> String {
-    let place = layer.path.as_ref().map_or(String::new(), |path| format!(" {}", path.display()));
-    let sets = match &layer.sets {
-        None => "no file".to_owned(),
-        Some(keys) if keys.is_empty() => "sets nothing".to_owned(),
-        Some(keys) => format!("sets {}", keys.join(", ")),
-    };
-    let narrows = match &layer.sets {
-        Some(_) if layer.name == "checkout" => "; it may only narrow",
-        _ => "",
-    };
-    format!("{}{place}: {sets}{narrows}", layer.name)
 }
 
 /// The word by which configuration and protocol call it.

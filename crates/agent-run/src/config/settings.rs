@@ -1,0 +1,89 @@
+//! What holds for a run, each with the layer that it comes from.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::Config;
+use crate::args::{Approve, Options};
+
+/// One setting as it holds.
+#[derive(Debug, Serialize)]
+pub(crate) struct Setting {
+    /// The name, as configuration files have it.
+    pub key: &'static str,
+    /// The value; null where nothing is set.
+    pub value: Value,
+    /// The layers that it comes from, the strongest first; `default` where none has it.
+    pub from: Vec<&'static str>,
+}
+
+/// Which layers have a say in each setting, kept while they are read.
+#[derive(Debug, Default)]
+pub(crate) struct Origins {
+    given: Vec<(&'static str, &'static str)>,
+}
+
+impl Origins {
+    /// Notes that a layer sets a key. The strongest layer is noted first.
+    pub(super) fn note(&mut self, key: &'static str, layer: &'static str, given: bool) {
+        if given {
+            self.given.push((key, layer));
+        }
+    }
+
+    /// The layer whose value holds where only one does.
+    fn one(&self, key: &str) -> Vec<&'static str> {
+        self.all(key).into_iter().take(1).collect()
+    }
+
+    fn all(&self, key: &str) -> Vec<&'static str> {
+        let of_key = self.given.iter().filter(|(known, _)| *known == key);
+        let layers: Vec<_> = of_key.map(|(_, layer)| *layer).collect();
+        if layers.is_empty() { vec!["default"] } else { layers }
+    }
+}
+
+impl Config {
+    /// Everything that holds, in the order of the guide.
+    pub(crate) fn settings(&self, default_approve: Approve) -> Vec<Setting> {
+        let one = |key, value| Setting { key, value, from: self.origins.one(key) };
+        let all = |key, value| Setting { key, value, from: self.origins.all(key) };
+        let roots: Vec<_> = self.roots.iter().map(|(_, path)| path).collect();
+        let eval = &self.eval;
+        vec![
+            one("workspace", json!(roots)),
+            one("surface", json!(self.surface)),
+            one("approve", json!(self.approve.unwrap_or(default_approve))),
+            Setting {
+                key: "trust",
+                value: json!(self.trust.is_trusted()),
+                from: vec![self.trust.layer()],
+            },
+            one("result_characters", json!(self.result_characters)),
+            all("exclude", json!(self.exclude)),
+            all("languages", json!(self.languages)),
+            one("server", json!(self.server_ids)),
+            one("eval.python", json!(eval.python)),
+            one("eval.node", json!(eval.node)),
+            one("eval.sandbox", json!(eval.sandbox)),
+            one("eval.sandbox_folder", json!(eval.sandbox_folder)),
+            one("eval.idle_seconds", json!(eval.idle_seconds)),
+            one("eval.memory_mb", json!(eval.memory_mb)),
+            one("eval.processes", json!(eval.processes)),
+        ]
+    }
+}
+
+/// Notes what the command line sets.
+pub(super) fn of_flags(origins: &mut Origins, options: &Options) {
+    let flags = [
+        ("workspace", !options.workspace.is_empty()),
+        ("surface", options.surface.is_some()),
+        ("approve", options.approve.is_some()),
+        ("eval.sandbox", options.sandbox.is_some()),
+        ("eval.sandbox_folder", options.sandbox_folder.is_some()),
+    ];
+    for (key, given) in flags {
+        origins.note(key, "flags", given);
+    }
+}
