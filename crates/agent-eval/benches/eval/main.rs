@@ -35,7 +35,7 @@ fn main() {
     }
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    runtime.block_on(measure());
+    runtime.block_on(async { tokio::spawn(measure()).await }).unwrap();
 }
 
 async fn measure() {

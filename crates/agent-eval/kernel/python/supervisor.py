@@ -70,6 +70,8 @@ class Supervisor:
         self.pending = bytearray()
         # What the kernel has not taken yet: it may hold its lock for long, and its outputs are read meanwhile.
         self.outgoing = bytearray()
+        self.waits_to_write = False
+        self.speaks = True
         protocol.setblocking(False)
         self.selector = selectors.DefaultSelector()
         self.open = 0
@@ -89,7 +91,7 @@ class Supervisor:
                     self.give()
                 if ready & selectors.EVENT_READ:
                     self.serve(key)
-            if ended is None and b"p" not in self.kinds():
+            if ended is None and not self.speaks:
                 # The protocol's end closes when the kernel does; a grandchild may hold the outputs open for long.
                 ended = os.waitpid(self.pid, 0)[1]
                 deadline = time.monotonic() + REST_SECONDS
@@ -99,9 +101,6 @@ class Supervisor:
             ended = os.waitpid(self.pid, 0)[1]
         self.send(b"x", struct.pack("<i", ended))
         self.kill()
-
-    def kinds(self):
-        return {key.data for key in self.selector.get_map().values()}
 
     def serve(self, key):
         try:
@@ -122,6 +121,7 @@ class Supervisor:
         else:
             self.selector.unregister(key.fd)
             self.open -= 1
+            self.speaks = self.speaks and key.data != b"p"
 
     def take_frames(self):
         while len(self.pending) >= HEADER.size:
@@ -139,7 +139,7 @@ class Supervisor:
 
     def give(self):
         """Writes to the kernel what it takes now, and waits for the rest to become possible."""
-        if b"p" not in self.kinds():
+        if not self.speaks:
             return
         try:
             while self.outgoing:
@@ -148,8 +148,10 @@ class Supervisor:
             pass
         except OSError:
             self.outgoing.clear()
-        wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if self.outgoing else 0)
-        self.selector.modify(self.protocol.fileno(), wanted, b"p")
+        if self.waits_to_write != bool(self.outgoing):
+            self.waits_to_write = not self.waits_to_write
+            wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if self.outgoing else 0)
+            self.selector.modify(self.protocol.fileno(), wanted, b"p")
 
     def signal(self, scope, number):
         try:

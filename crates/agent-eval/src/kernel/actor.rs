@@ -42,7 +42,7 @@ type Ready = oneshot::Sender<(String, String)>;
 pub(super) struct Actor {
     process: Process,
     output: Option<ChildStdout>,
-    writer: Option<Writer>,
+    writer: Writer,
     commands: mpsc::UnboundedReceiver<Command>,
     shared: Arc<Shared>,
     ready: Option<Ready>,
@@ -65,12 +65,12 @@ impl Actor {
         shared: Arc<Shared>,
         ready: Ready,
     ) -> Self {
-        let writer = Writer::start(process.take_stdin());
+        let mut writer = Writer::new(process.take_stdin());
         writer.write(boot.input);
         Self {
             output: process.take_stdout(),
             process,
-            writer: Some(writer),
+            writer,
             commands,
             shared,
             ready: Some(ready),
@@ -101,6 +101,7 @@ impl Actor {
                     Some(Command::Close(closed)) => return self.close(Some(closed)).await,
                     Some(command) => self.command(command),
                 },
+                () = self.writer.go_on() => {}
                 () = until(wake) => self.tick(&mut output).await,
                 () = closed(forgotten) => self.stop(Stop::Forgotten),
             }
@@ -170,10 +171,13 @@ impl Actor {
         self.write(encode_signal(Scope::Group, SIGKILL));
         let mut chunk = vec![0; CHUNK_BYTES];
         let reading = async {
-            while let Ok(count @ 1..) = output.read(&mut chunk).await {
-                self.take(&chunk[..count]);
-                if self.exit.is_some() {
-                    return;
+            while self.exit.is_none() {
+                tokio::select! {
+                    read = output.read(&mut chunk) => match read {
+                        Ok(count @ 1..) => self.take(&chunk[..count]),
+                        _ => return,
+                    },
+                    () = self.writer.go_on() => {}
                 }
             }
         };
@@ -276,7 +280,7 @@ impl Actor {
 
     /// The kernel has ended, by itself or not.
     async fn ended(mut self) {
-        self.writer = None;
+        self.writer.close();
         let report = timeout(EXIT_WITHIN, self.process.wait()).await.ok();
         end(&self.process).await;
         self.order.end();
@@ -299,7 +303,7 @@ impl Actor {
     }
 
     async fn close(mut self, closed: Option<oneshot::Sender<()>>) {
-        self.writer = None;
+        self.writer.close();
         end(&self.process).await;
         self.finish(Some("it was closed".to_owned()));
         if let Some(closed) = closed {
@@ -307,10 +311,8 @@ impl Actor {
         }
     }
 
-    fn write(&self, frame: Vec<u8>) {
-        if let Some(writer) = &self.writer {
-            writer.write(frame);
-        }
+    fn write(&mut self, frame: Vec<u8>) {
+        self.writer.write(frame);
     }
 }
 

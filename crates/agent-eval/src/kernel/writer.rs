@@ -1,28 +1,50 @@
-//! Writes to the kernel in a task of its own, so that neither side ever waits for the other to read first.
+//! Writes to the kernel what it takes at once, and keeps the rest, so that neither side ever waits for the other to read first.
 
-use tokio::{io::AsyncWriteExt as _, process::ChildStdin, sync::mpsc};
+use std::{collections::VecDeque, future};
 
-/// A place for frames. Dropping it closes the kernel's input once what was given is written.
+use futures::FutureExt as _;
+use tokio::{io::AsyncWriteExt as _, process::ChildStdin};
+
+/// The kernel's input with what it has not taken yet. Dropping it closes the input.
 #[derive(Debug)]
-pub(super) struct Writer(mpsc::UnboundedSender<Vec<u8>>);
+pub(super) struct Writer {
+    input: Option<ChildStdin>,
+    rest: VecDeque<u8>,
+}
 
 impl Writer {
-    pub(super) fn start(input: Option<ChildStdin>) -> Self {
-        let (sender, mut frames) = mpsc::unbounded_channel::<Vec<u8>>();
-        if let Some(mut input) = input {
-            tokio::spawn(async move {
-                while let Some(frame) = frames.recv().await {
-                    // A kernel that does not read any more is seen by its output's end.
-                    if input.write_all(&frame).await.is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-        Self(sender)
+    pub(super) fn new(input: Option<ChildStdin>) -> Self {
+        Self { input, rest: VecDeque::new() }
     }
 
-    pub(super) fn write(&self, frame: Vec<u8>) {
-        let _ = self.0.send(frame);
+    /// Gives the kernel a frame. Most are taken whole, without another task between.
+    pub(super) fn write(&mut self, frame: Vec<u8>) {
+        let Some(input) = &mut self.input else { return };
+        let taken = match self.rest.is_empty() {
+            true => input.write(&frame).now_or_never(),
+            false => None,
+        };
+        match taken {
+            Some(Ok(count)) => self.rest.extend(&frame[count..]),
+            // A kernel that does not read any more is seen by its output's end.
+            Some(Err(_)) => self.close(),
+            None => self.rest.extend(frame),
+        }
+    }
+
+    /// Writes some of the rest as soon as that is possible; pending where there is none.
+    pub(super) async fn go_on(&mut self) {
+        let (Some(input), false) = (&mut self.input, self.rest.is_empty()) else {
+            return future::pending().await;
+        };
+        match input.write(self.rest.as_slices().0).await {
+            Ok(count) => drop(self.rest.drain(..count)),
+            Err(_) => self.close(),
+        }
+    }
+
+    pub(super) fn close(&mut self) {
+        self.input = None;
+        self.rest.clear();
     }
 }
