@@ -46,7 +46,7 @@ impl Fake {
         let files = [
             ("toy.txt", text.as_str()),
             ("main.py", ""),
-            ("main.go", ""),
+            ("main.go", "package main\n"),
             ("main.dart", ""),
             ("requirements.txt", ""),
             ("CMakeLists.txt", ""),

@@ -384,7 +384,7 @@ pub(crate) async fn open_files_that_are_too_many_to_ask_about_are_named() {
     }
     let written = checkout.write("lib.toy", "def areas\n").await;
     assert_eq!(new_of(&written).len(), 20);
-    let rest = "diagnostics unknown for other files: user00.toy, user01.toy (toy: at most 20 other open files are asked \
+    let rest = "diagnostics unknown for other files: user01.toy, user00.toy (toy: at most 20 other open files are asked \
                 about)";
     assert!(woven(&written).ends_with(rest), "{}", woven(&written));
 }

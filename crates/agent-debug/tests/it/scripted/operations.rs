@@ -245,7 +245,7 @@ pub(crate) fn a_breakpoint_that_is_set_later_is_told_as_set() {
         let pending = json!({"breakpoints": [{"id": 5, "verified": false, "reason": "pending", "message": "no code yet"}]});
         let later =
             json!({"reason": "changed", "breakpoint": {"id": 5, "verified": true, "line": 4}});
-        let script = Script::new("lldb-dap", lldb())
+        let script = Script::new("lldb-dap", lldb().spinning())
             .rule(Rule::on("setBreakpoints").then([Step::Reply(pending)]))
             .rule(Rule::on("continue").then([Step::event("breakpoint", later), Step::Default]))
             .on(
@@ -260,7 +260,8 @@ pub(crate) fn a_breakpoint_that_is_set_later_is_told_as_set() {
         let stop = fake.launch().await;
         assert_eq!(stop["breakpoints"][0]["status"], "pending");
         assert_eq!(stop["breakpoints"][0]["message"], "no code yet");
-        fake.op("continue").await;
+        let go_on = json!({"op": "continue", "timeout_ms": 300});
+        assert_eq!(fake.checkout.data(go_on).await["state"], "running");
         let status = fake.op("status").await;
         assert_eq!(
             (&status["breakpoints"][0]["status"], &status["breakpoints"][0]["line"]),

@@ -91,7 +91,7 @@ pub(crate) fn an_adapter_needs_its_marker_and_its_program() {
         assert!(
             error.message.contains("no marker of its projects here (Cargo.toml, CMakeLists.txt)")
         );
-        std::fs::write(checkout.folder.path().join("main.go"), "").unwrap();
+        std::fs::write(checkout.folder.path().join("main.go"), "package main\n").unwrap();
         let launch = json!({"op": "launch", "program": "main.go"});
         let error = checkout.call(launch).await.unwrap_err();
         assert!(error.message.contains("dlv was not found"), "{}", error.message);
