@@ -1,5 +1,4 @@
-//! Which tools there are, for which resources, and at which tier.
-#![cfg(all(feature = "files", feature = "astgrep"))]
+//! Which tools of a checkout there are, for which resources, and at which tier.
 
 use std::sync::Arc;
 
