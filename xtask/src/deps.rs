@@ -24,6 +24,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("agent-shell", &["agent-tool-core", "agent-workspace", "agent-process"]),
     ("agent-debug", &["agent-tool-core", "agent-workspace", "agent-process"]),
     ("agent-eval", &["agent-tool-core", "agent-workspace", "agent-process", "agent-grammars"]),
+    ("agent-ask", &["agent-tool-core"]),
+    ("agent-vibe", &["agent-tool-core"]),
     (
         "agent-builtins",
         &[
@@ -37,6 +39,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "agent-lsp",
             "agent-debug",
             "agent-eval",
+            "agent-ask",
+            "agent-vibe",
         ],
     ),
     (
@@ -52,6 +56,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "agent-lsp",
             "agent-debug",
             "agent-eval",
+            "agent-ask",
+            "agent-vibe",
             "agent-process",
             "agent-grammars",
             "agent-builtins",
@@ -66,6 +72,8 @@ const OUTSIDE: &[(&str, &[&str])] = &[
     ("agent-tool-core", &["serde", "serde_json"]),
     ("agent-process", &["process-wrap", "rustix", "serde_json", "tokio"]),
     ("agent-tiers", &["serde", "serde_json", "strsim", "tokio", "tracing"]),
+    ("agent-ask", &["schemars", "serde", "serde_json", "tokio"]),
+    ("agent-vibe", &["schemars", "serde", "serde_json", "tokio"]),
     ("xtask", &["anyhow", "serde_json"]),
 ];
 
@@ -74,6 +82,8 @@ const ABSENT: &[(&str, &[&str])] = &[
     ("agent-tool-core", &["tokio", "tree-sitter"]),
     ("agent-tiers", &["tree-sitter", "lsp-types", "async-lsp", "hyper", "ignore"]),
     ("agent-shell", &["tree-sitter", "lsp-types", "hyper"]),
+    ("agent-ask", PEOPLE_ABSENT),
+    ("agent-vibe", PEOPLE_ABSENT),
     ("agent-lsp", &["tree-sitter", "hyper"]),
     ("agent-debug", &["tree-sitter", "lsp-types", "hyper"]),
     (
@@ -85,12 +95,17 @@ const ABSENT: &[(&str, &[&str])] = &[
             "agent-lsp",
             "agent-debug",
             "agent-eval",
+            "agent-ask",
+            "agent-vibe",
             "agent-edits",
             "tree-sitter",
             "ignore",
         ],
     ),
 ];
+
+/// What a question to a person and a worker have nothing to do with.
+const PEOPLE_ABSENT: &[&str] = &["agent-process", "tree-sitter", "lsp-types", "async-lsp", "hyper"];
 
 /// Of tokio, these crates take the features that need no process and no socket.
 const TOKIO_SMALL: &[&str] = &["agent-tiers", "agent-ask", "agent-vibe"];

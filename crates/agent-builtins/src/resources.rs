@@ -66,6 +66,21 @@ impl Resources {
         self
     }
 
+    /// A person, and the conversation in which they are shown cards: `ask_user`.
+    #[cfg(feature = "ask")]
+    pub fn ask(mut self, asker: agent_ask::Asker) -> Self {
+        self.tools.push(agent_ask::ask_tool(asker));
+        self
+    }
+
+    /// Workers, while vibe mode is on: `vibe_spawn`, `vibe_send`, `vibe_wait`, `vibe_kill`,
+    /// `vibe_list`.
+    #[cfg(feature = "vibe")]
+    pub fn vibe(mut self, workers: &agent_vibe::Workers) -> Self {
+        self.tools.extend(workers.tools());
+        self
+    }
+
     /// A tool of the host's own. One with the name of a tool that is here takes its place.
     pub fn tool(mut self, tool: Arc<dyn Tool>) -> Self {
         self.tools.retain(|known| known.spec().name != tool.spec().name);

@@ -4,14 +4,13 @@ use std::sync::{Arc, atomic::Ordering};
 
 use agent_tool_core::{
     CallId, Caller, Context, Decision, ErrorKind, Gate, Place, Tier, Tool, ToolCall, ToolError,
-    ToolResult, check_args,
+    ToolResult, caught, check_args,
 };
 use tracing::Instrument;
 
 use crate::{
     Outcome, View, WaitsFor, What,
     calls::{Open, ROOT},
-    panics::caught,
     run::Shared,
 };
 

@@ -8,7 +8,6 @@ mod guardrail;
 mod json;
 mod log;
 mod memory;
-mod panics;
 mod record;
 mod registry;
 mod result;

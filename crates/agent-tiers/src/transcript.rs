@@ -13,10 +13,11 @@ use std::{
     time::Duration,
 };
 
+use agent_tool_core::panic_message;
 use serde::Serialize;
 use tokio::sync::Notify;
 
-use crate::{Record, TRANSCRIPT_VERSION, What, lock, panics, record::Gap};
+use crate::{Record, TRANSCRIPT_VERSION, What, lock, record::Gap};
 
 /// How many bytes of lines wait for a slow writer. What comes on top is left out, and a line of
 /// type `gap` says how much; progress and output are left out from half of it on.
@@ -198,7 +199,7 @@ impl Desk {
         while let Some(upto) = self.take(&mut lines) {
             let write = AssertUnwindSafe(|| writer.write_all(&lines).and_then(|()| writer.flush()));
             let result = catch_unwind(write).unwrap_or_else(|panic| {
-                Err(io::Error::other(format!("the writer panicked: {}", panics::message(&*panic))))
+                Err(io::Error::other(format!("the writer panicked: {}", panic_message(&*panic))))
             });
             if let Err(error) = result {
                 return self.fail(error);

@@ -4,14 +4,13 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use agent_tool_core::{
     BoxFuture, CallId, Caller, Context, Dispatch, ErrorKind, Limits, Preview, Tier, Tool, ToolCall,
-    ToolError, ToolResult, ToolSpec, check_args,
+    ToolError, ToolResult, ToolSpec, caught, check_args,
 };
 
 use crate::{
     Surface, What,
     call::Arrival,
     calls::{Live, ROOT},
-    panics::caught,
     run::Shared,
     surface::SurfaceCell,
     unknown,

@@ -13,8 +13,10 @@ const WHOLE_LIMIT: f64 = 9_007_199_254_740_992.0;
 
 /// Checks arguments against the tool's schema and reads them.
 ///
-/// Lenient where a model's spelling differs and its meaning does not: `null` is absence, and
-/// integers may come as `5.0`. Everything else is held to the schema.
+/// Lenient where a model's spelling differs and its meaning does not: `null` is absence, integers may
+/// come as `5.0`, an array or an object may come as a string that is its JSON, and in an array of
+/// objects that need one string alone that string may stand for the object. Everything else is
+/// held to the schema.
 ///
 /// # Errors
 ///
@@ -86,13 +88,16 @@ fn join(path: &str, name: &str) -> String {
 }
 
 fn check(schema: &Value, value: Value, path: &str) -> Result<Value, String> {
-    let kind = schema.get("type").and_then(Value::as_str).unwrap_or_default();
-    let value = match (kind, value) {
+    let kind = kind_of(schema);
+    let value = match (kind, decoded(kind, value)) {
         ("object", Value::Object(fields)) => return object(schema, fields, path),
         ("array", Value::Array(items)) => {
             let schema = schema.get("items").unwrap_or(&Value::Null);
             let items = items.into_iter().enumerate();
-            let items = items.map(|(index, item)| check(schema, item, &format!("{path}[{index}]")));
+            let items = items.map(|(index, item)| {
+                let item = named(schema, decoded(kind_of(schema), item));
+                check(schema, item, &format!("{path}[{index}]"))
+            });
             return items.collect::<Result<Vec<_>, _>>().map(Value::Array);
         }
         ("integer", Value::Number(number)) => whole(&number)
@@ -148,6 +153,34 @@ fn object(schema: &Value, fields: Map<String, Value>, path: &str) -> Result<Valu
         }
     }
     Ok(Value::Object(checked))
+}
+
+fn kind_of(schema: &Value) -> &str {
+    schema.get("type").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The array or object that a string is the JSON of, where one is wanted: models encode twice.
+fn decoded(kind: &str, value: Value) -> Value {
+    let (Value::String(text), "array" | "object") = (&value, kind) else { return value };
+    match serde_json::from_str(text) {
+        Ok(inner @ Value::Array(_)) if kind == "array" => inner,
+        Ok(inner @ Value::Object(_)) if kind == "object" => inner,
+        _ => value,
+    }
+}
+
+/// The object that a bare string in a list stands for: where one argument is needed and it is a
+/// string, it can be no other.
+fn named(schema: &Value, item: Value) -> Value {
+    let needed = schema.get("required").and_then(Value::as_array).map(Vec::as_slice);
+    match (item, needed) {
+        (Value::String(text), Some([Value::String(name)]))
+            if kind_of(schema) == "object" && kind_of(&schema["properties"][name]) == "string" =>
+        {
+            Value::Object(Map::from_iter([(name.clone(), Value::String(text))]))
+        }
+        (item, _) => item,
+    }
 }
 
 fn whole(number: &Number) -> Option<Number> {

@@ -220,6 +220,19 @@ pub trait CardPort: Send + Sync + 'static {
     ///
     /// An answer that does not fit the card is the port's error, never a guess.
     fn present(&self, card: Card) -> BoxFuture<'_, Result<Reply, CardError>>;
+
+    /// Says why a card goes away, in a sentence for its person: the future of
+    /// [`CardPort::present`] is dropped next. An asker that has nothing to say just drops it.
+    ///
+    /// A port that can tell the person does, so that whoever answers too late knows what became of
+    /// the question. The default tells nobody.
+    fn withdrawn(&self, _card_id: &str, _why: &str) {}
+
+    /// Waits until the person is next seen to work on this card, such as by typing. An asker whose
+    /// time runs out begins it anew then. The default sees nothing and never ends.
+    fn touched<'a>(&'a self, _card_id: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(std::future::pending())
+    }
 }
 
 /// A port that could not bring a usable answer.

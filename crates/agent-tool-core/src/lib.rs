@@ -9,6 +9,7 @@ mod event;
 mod gate;
 mod line;
 mod output;
+mod panics;
 mod preview;
 mod queue;
 mod schema;
@@ -28,6 +29,7 @@ pub use crate::{
     gate::{Decision, Gate},
     line::{Line, Place},
     output::{ChangeKind, Content, FileChange, Part, ToolOutput},
+    panics::{caught, panic_message},
     preview::{Location, Preview, PreviewKind},
     queue::CardQueue,
     schema::portable,

@@ -20,19 +20,24 @@ impl CardQueue {
         Self { port, line: Line::default() }
     }
 
-    /// Shows a card in its turn and calls `shown` when it is up, which is when a timer begins.
+    /// Shows a card in its turn and calls `shown` when it goes up, which is when a timer begins and
+    /// when the card's `expires_at` is known. Where nobody is connected any more when its turn
+    /// comes, the card is not shown and comes back withdrawn.
     ///
     /// # Errors
     ///
     /// The port's, and an answer that does not fit the card.
     pub async fn present_with(
         &self,
-        card: Card,
-        shown: impl FnOnce() + Send,
+        mut card: Card,
+        shown: impl FnOnce(&mut Card) + Send,
     ) -> Result<Reply, CardError> {
         let place = self.line.join();
         place.turn().await;
-        shown();
+        if !self.port.connected() {
+            return Ok(Reply::Withdrawn);
+        }
+        shown(&mut card);
         let reply = self.port.present(card.clone().for_person()).await?;
         card.check(&reply)?;
         Ok(reply)
@@ -45,7 +50,15 @@ impl CardPort for CardQueue {
     }
 
     fn present(&self, card: Card) -> BoxFuture<'_, Result<Reply, CardError>> {
-        Box::pin(self.present_with(card, || {}))
+        Box::pin(self.present_with(card, |_| {}))
+    }
+
+    fn withdrawn(&self, card_id: &str, why: &str) {
+        self.port.withdrawn(card_id, why);
+    }
+
+    fn touched<'a>(&'a self, card_id: &'a str) -> BoxFuture<'a, ()> {
+        self.port.touched(card_id)
     }
 }
 

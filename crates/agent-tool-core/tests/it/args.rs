@@ -120,3 +120,42 @@ fn a_number_that_the_type_does_not_hold_is_named_too() {
     }
     assert!(parse_args::<Find>(&spec(), marks(1.0, 2.0)).is_ok());
 }
+
+#[test]
+fn an_array_may_come_as_its_json_and_a_string_for_the_object_that_needs_it_alone() {
+    let spec = ToolSpec::new("pick", Tier::Read, "").with_input(json!({
+        "type": "object",
+        "properties": {
+            "of": {"type": "array", "items": {"type": "object", "required": ["label"], "properties": {
+                "label": {"type": "string"}, "more": {"type": "string"}}}},
+            "lines": {"type": "array", "items": {"type": "integer"}},
+            "names": {"type": "array", "items": {"type": "string"}},
+        },
+    }));
+    let both = json!({"of": [{"label": "A"}, {"label": "B", "more": "b"}]});
+    for of in [
+        json!(["A", {"label": "B", "more": "b"}]),
+        json!("[\"A\", {\"label\": \"B\", \"more\": \"b\"}]"),
+        json!(["{\"label\": \"A\"}", "{\"label\": \"B\", \"more\": \"b\"}"]),
+    ] {
+        assert_eq!(check_args(&spec, json!({"of": of})).expect("right"), both, "{of}");
+    }
+    let encoded = Value::String(both.to_string());
+    assert_eq!(check_args(&spec, encoded).expect("right"), both);
+    // A string that is wanted as one stays one, whatever it looks like.
+    let names = json!({"names": ["[1]", "{}"], "lines": [1]});
+    assert_eq!(check_args(&spec, names.clone()).expect("right"), names);
+    for (args, expected) in [
+        (json!({"of": "A, B"}), "pick: `of` came as \"A, B\" but takes an array"),
+        (json!({"of": "{}"}), "pick: `of` came as \"{}\" but takes an array"),
+        (json!({"of": [3]}), "pick: `of[0]` came as 3 but takes an object"),
+        (json!({"lines": ["A"]}), "pick: `lines[0]` came as \"A\" but takes a whole number"),
+    ] {
+        assert_eq!(check_args(&spec, args).expect_err("refused").message, expected);
+    }
+    // What needs more than a string, or another thing, is not guessed from one.
+    assert_eq!(
+        message(json!({"path": "a", "marks": ["1"]})),
+        "find: `marks[0]` came as \"1\" but takes an object"
+    );
+}

@@ -44,7 +44,7 @@ fn one_card_at_a_time_first_in_first_out_and_a_dropped_one_leaves() {
     let up = Mutex::new(Vec::new());
     let (queue, up_now) = (&queue, &up);
     let show = |id: &'static str| {
-        queue.present_with(card(id), move || up_now.lock().expect("up").push(id))
+        queue.present_with(card(id), move |_| up_now.lock().expect("up").push(id))
     };
     let mut first = pin!(show("first"));
     let mut third = pin!(show("third"));
@@ -75,4 +75,42 @@ fn an_answer_to_an_option_that_is_not_there_is_the_ports_error() {
     }
     let answer = pollster::block_on(CardQueue::new(Arc::new(Wrong)).present(card("c1")));
     assert_eq!(answer, Err(CardError::new("card c1 has no option \"maybe\"")));
+}
+
+#[test]
+fn a_card_whose_turn_comes_when_nobody_is_there_is_not_shown() {
+    struct Gone;
+    impl CardPort for Gone {
+        fn connected(&self) -> bool {
+            false
+        }
+        fn present(&self, card: Card) -> BoxFuture<'_, Result<Reply, CardError>> {
+            panic!("{} was shown to nobody", card.id)
+        }
+    }
+    let queue = CardQueue::new(Arc::new(Gone));
+    let mut shown = false;
+    let reply = pollster::block_on(queue.present_with(card("c1"), |_| shown = true));
+    assert_eq!((reply, shown), (Ok(Reply::Withdrawn), false));
+}
+
+#[test]
+fn what_the_asker_sets_when_its_card_goes_up_is_shown() {
+    struct Shows(Mutex<Option<Card>>);
+    impl CardPort for Shows {
+        fn connected(&self) -> bool {
+            true
+        }
+        fn present(&self, card: Card) -> BoxFuture<'_, Result<Reply, CardError>> {
+            *self.0.lock().expect("shown") = Some(card);
+            Box::pin(async { Ok(Reply::Skipped) })
+        }
+    }
+    let port = Arc::new(Shows(Mutex::default()));
+    let queue = CardQueue::new(port.clone());
+    let reply =
+        pollster::block_on(queue.present_with(card("c1"), |card| card.expires_at = Some(7)));
+    assert_eq!(reply, Ok(Reply::Skipped));
+    let shown = port.0.lock().expect("shown").take().expect("a card");
+    assert_eq!(shown.expires_at, Some(7));
 }

@@ -1,0 +1,75 @@
+//! Many workers at work at once.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
+
+use agent_tiers::{Registry, Run, Surface};
+use agent_tool_core::{
+    BoxFuture, Context, Limits, Tier, Tool, ToolCall, ToolOutput, ToolResult, ToolSpec,
+};
+use agent_vibe::{Job, RosterLimits, WorkError, Workers};
+use serde_json::{Value, json};
+
+use crate::support::{FromFn, in_time};
+
+const WORKERS: usize = 8;
+const CALLS: usize = 100;
+
+/// Counts its calls by who made them.
+struct Tally {
+    spec: ToolSpec,
+    calls: Arc<Mutex<BTreeMap<String, usize>>>,
+}
+
+impl Tool for Tally {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, _args: Value, cx: &'a Context) -> BoxFuture<'a, ToolResult> {
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            let name = cx.callers().last().expect("a worker").name.clone();
+            *self.calls.lock().expect("not poisoned").entry(name).or_default() += 1;
+            Ok(ToolOutput::text("counted"))
+        })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn eight_workers_with_a_hundred_calls_each_lose_none() {
+    let calls = Arc::default();
+    let spec = ToolSpec::new("tally", Tier::Read, "Counts.");
+    let tally = Tally { spec, calls: Arc::clone(&calls) };
+    let workers = Workers::new(
+        FromFn(|job: Job| async move {
+            for number in 0..CALLS {
+                let call = ToolCall::new("tally", json!({}));
+                job.context()
+                    .call(call)
+                    .await
+                    .map_err(|error| WorkError::new(format!("{number}: {error}")))?;
+            }
+            Ok(format!("{CALLS} calls"))
+        }),
+        RosterLimits::default(),
+    );
+    let registry = Registry::builder().tool(Arc::new(tally)).tools(workers.tools()).build();
+    let run = Run::builder(registry.expect("a registry")).build();
+    let view = run.view(Surface::Full, Limits::default());
+    for number in 1..=WORKERS {
+        let order = json!({"brief": "count", "label": format!("job {number}")});
+        view.call(ToolCall::new("vibe_spawn", order)).await.expect("a slot");
+    }
+    for number in 1..=WORKERS {
+        let wait = ToolCall::new("vibe_wait", json!({"worker_id": format!("w{number}")}));
+        let output = in_time(view.call(wait)).await.expect("done");
+        assert_eq!(output.data["result"], format!("{CALLS} calls"));
+    }
+    let counted = calls.lock().expect("not poisoned").clone();
+    let expected: BTreeMap<_, _> =
+        (1..=WORKERS).map(|number| (format!("w{number} (job {number})"), CALLS)).collect();
+    assert_eq!(counted, expected);
+}

@@ -1,0 +1,11 @@
+//! Workers of a scripted factory, mostly on a paused clock.
+
+mod ends;
+mod kill;
+mod load;
+mod model;
+mod run;
+mod send;
+mod spawn;
+mod support;
+mod wait;
