@@ -23,6 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("agent-debug", &["agent-tool-core", "agent-workspace", "agent-process"]),
     ("agent-eval", &["agent-tool-core", "agent-workspace", "agent-process", "agent-grammars"]),
+    ("agent-loop", &["agent-tool-core"]),
     (
         "agent-builtins",
         &[
@@ -49,6 +50,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "agent-lsp",
             "agent-debug",
             "agent-eval",
+            "agent-loop",
             "agent-process",
             "agent-grammars",
             "agent-builtins",
@@ -72,6 +74,7 @@ const ABSENT: &[(&str, &[&str])] = &[
     ("agent-tiers", &["tree-sitter", "lsp-types", "async-lsp", "hyper", "ignore"]),
     ("agent-lsp", &["tree-sitter", "hyper"]),
     ("agent-debug", &["tree-sitter", "lsp-types", "hyper"]),
+    ("agent-loop", &["genai", "hyper", "reqwest", "rustls", "tree-sitter"]),
     (
         "agent-builtins",
         &[
@@ -88,7 +91,7 @@ const ABSENT: &[(&str, &[&str])] = &[
 ];
 
 /// Of tokio, these crates take the features that need no process and no socket.
-const TOKIO_SMALL: &[&str] = &["agent-tiers", "agent-ask", "agent-vibe"];
+const TOKIO_SMALL: &[&str] = &["agent-tiers", "agent-ask", "agent-vibe", "agent-loop"];
 const TOKIO_FEATURES: &[&str] = &["sync", "time", "rt"];
 
 /// Programs and chores: where a process may be started, printing is right and anyhow fits.
