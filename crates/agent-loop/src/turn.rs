@@ -135,8 +135,13 @@ async fn ask(
     let fixed = tokens::of_text(&agent.system) + tokens::of_specs(tools);
     let mut failures = 0;
     let mut shrinks = 0;
+    let mut refused: Option<ModelError> = None;
     loop {
-        let fitted = live.conversation.fit(fixed, *budget).map_err(too_long)?;
+        let fitted = match live.conversation.fit(fixed, *budget) {
+            Ok(fitted) => fitted,
+            // The provider knows better than an estimate what is too long.
+            Err(error) => return Err(refused.map_or_else(|| too_long(error), nothing_left_out)),
+        };
         let sent = fitted.tokens;
         tell_of(live, &fitted, step);
         let error = match attempt(agent, live, tools, fitted).await {
@@ -147,6 +152,7 @@ async fn ask(
             shrinks += 1;
             *budget = sent * SHRINK_PERCENT / 100;
             live.text.clear();
+            refused = Some(error);
             continue;
         }
         failures += 1;
@@ -225,6 +231,11 @@ fn budget(agent: &Agent) -> usize {
     let output = limits.output.and_then(|output| usize::try_from(output).ok());
     let answer = output.unwrap_or(context / ANSWER_SHARE).min(context / 2);
     context - answer
+}
+
+fn nothing_left_out(mut error: ModelError) -> ModelError {
+    error.message.push_str("; all that may be left out was left out");
+    error
 }
 
 fn too_long(error: TooLong) -> ModelError {

@@ -101,7 +101,7 @@ fn answered(said: Said, headers: Option<&HeaderMap>, server: &Server<'_>) -> Mod
     let kind = kind(&said);
     let host = server.host();
     let status = said.status.map(|status| format!(" {status}")).unwrap_or_default();
-    let words = clip(&server.hide(&said.words), WORDS_LIMIT).text;
+    let words = clip(server.hide(&said.words).trim_end_matches('.'), WORDS_LIMIT).text;
     let words = if words.is_empty() { String::new() } else { format!(": {words}") };
     let next = match (kind, server.key) {
         (Kind::Authentication, Some(key)) => format!("; look at the key in {}", key.name()),

@@ -51,6 +51,7 @@ impl Visit for Logged {
     }
 }
 
+// spec: TRUST-04
 /// Everything that can be seen of a turn, whose server repeats the key wherever it can.
 pub(crate) async fn a_key_is_in_its_header_and_nowhere_else(format: Format) {
     let masked = format!("{}*******{}", &KEY[..9], &KEY[30..]);
