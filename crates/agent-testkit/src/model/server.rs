@@ -282,6 +282,8 @@ fn paced(
             }
             Then::Cut => {
                 watched.complete = true;
+                // What came before is on its way first.
+                tokio::task::yield_now().await;
                 let cut = io::Error::new(io::ErrorKind::ConnectionReset, "cut by the script");
                 Some((Err(cut), (frames, None, watched)))
             }
