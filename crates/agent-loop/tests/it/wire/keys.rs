@@ -4,7 +4,10 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use agent_loop::{End, ModelErrorKind, Retry, TurnEvent, providers::Key};
+use agent_loop::{
+    Conversation, End, ModelErrorKind, Retry, TurnEvent,
+    providers::{Key, Remote},
+};
 use agent_testkit::model::{Break, Fail, Format, How, ModelServer, Rule, Script};
 use serde_json::json;
 use tracing::{
@@ -13,7 +16,7 @@ use tracing::{
     span,
 };
 
-use super::peer::{KEY, VARIABLE, agent_of, peer, remote};
+use super::peer::{KEY, VARIABLE, agent_of, named, peer, remote};
 use crate::support::{Toolbox, ask, end};
 
 /// Keeps everything that is logged on any level.
@@ -92,21 +95,22 @@ pub(crate) async fn a_key_is_in_its_header_and_nowhere_else(format: Format) {
 }
 
 pub(crate) async fn a_wrong_key_says_which_variable_to_look_at(format: Format) {
-    let script = Script::of([Rule::text("never")]).with_key("another");
-    let server = ModelServer::start(script).unwrap();
-    let agent = agent_of(remote(format, &server.url(), "scripted-1"), &Toolbox::new());
-    let (turn, events) = ask(&agent, &mut Default::default(), "hello").await;
-    let error = &end(&turn.end)["error"];
-    assert_eq!((&error["kind"], &error["status"]), (&json!("authentication"), &json!(401)));
-    let said = error["message"].as_str().unwrap();
-    assert!(
-        said.ends_with(&format!(
-            "Incorrect API key provided: [key]; look at the key in {VARIABLE}"
-        )),
-        "{said}"
-    );
-    assert!(!events.iter().any(|event| matches!(event, TurnEvent::Retrying { .. })));
-    assert_eq!(server.requests().len(), 1);
+    for wrong in [KEY, "short"] {
+        let script = Script::of([Rule::text("never")]).with_key("another");
+        let server = ModelServer::start(script).unwrap();
+        let remote = Remote::of(named(format), &server.url(), "scripted-1").unwrap();
+        let remote = remote.with_key(Key::new(VARIABLE, wrong).unwrap()).unwrap();
+        let agent = agent_of(remote, &Toolbox::new());
+        let (turn, events) = ask(&agent, &mut Conversation::new(), "hello").await;
+        let error = &end(&turn.end)["error"];
+        assert_eq!((&error["kind"], &error["status"]), (&json!("authentication"), &json!(401)));
+        let said = error["message"].as_str().unwrap();
+        let expected = format!("provided: [key]; look at the key in {VARIABLE}");
+        assert!(said.ends_with(&expected), "{said}");
+        assert!(!events.iter().any(|event| matches!(event, TurnEvent::Retrying { .. })));
+        assert_eq!(server.requests().len(), 1);
+        assert_eq!(server.requests()[0].key(), Some(wrong));
+    }
 }
 
 pub(crate) async fn a_redirect_is_not_followed(format: Format) {
