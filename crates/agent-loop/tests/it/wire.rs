@@ -58,6 +58,11 @@ pub(crate) fn trials() -> Vec<Trial> {
         places::addresses_are_read_and_wrong_ones_refused();
         Ok(())
     }));
+    let name = "wire::places::a_server_on_this_machine_is_asked_without_a_proxy";
+    trials.push(Trial::test(name, || {
+        places::a_server_on_this_machine_is_asked_without_a_proxy();
+        Ok(())
+    }));
     trials.push(Trial::test("wire::places::a_stream_without_its_last_frame_is_complete", || {
         run_live(places::a_stream_without_its_last_frame_is_complete());
         Ok(())

@@ -1,3 +1,5 @@
+use std::{env, process::Command};
+
 use agent_loop::{
     Model, ModelLimits, Retry,
     providers::{self, Remote},
@@ -80,6 +82,20 @@ pub(crate) async fn what_an_endpoint_wants_of_a_request_is_sent(format: Format) 
     let bounded = Remote::of(named(format), &peer.server.url(), "x").unwrap();
     let bounded = bounded.with_limits(ModelLimits::new(8_000).with_output(1_234));
     assert_eq!(bounded.limits().output, Some(1_234));
+}
+
+/// The tests of a place, run again where the environment names a proxy at which nobody is.
+pub(crate) fn a_server_on_this_machine_is_asked_without_a_proxy() {
+    let nobody = "http://127.0.0.1:9";
+    let output = Command::new(env::current_exe().unwrap())
+        .args(["wire::places::what_an_endpoint_wants", "--quiet"])
+        .envs([("HTTP_PROXY", nobody), ("http_proxy", nobody), ("ALL_PROXY", nobody)])
+        .env_remove("NO_PROXY")
+        .env_remove("no_proxy")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("2 passed"), "{said}");
 }
 
 /// OpenAI's format ends with `[DONE]`, and not every server of it does.
