@@ -15,19 +15,21 @@ pub fn bench(names: &[&str]) -> Result<()> {
     match names {
         [] => {
             dispatch()?;
+            step()?;
             astgrep::bench(None)?;
             lsp::bench()?;
             debug()?;
             eval::bench()
         }
         ["dispatch"] => dispatch(),
+        ["loop"] => step(),
         ["debug"] => debug(),
         ["astgrep"] => astgrep::bench(None),
         ["astgrep", language] => astgrep::bench(Some(language)),
         ["lsp"] => lsp::bench(),
         ["eval"] => eval::bench(),
         other => bail!(
-            "there is no benchmark `{}`; there are dispatch, astgrep [LANGUAGE], lsp, debug and eval",
+            "there is no benchmark `{}`; there are dispatch, loop, astgrep [LANGUAGE], lsp, debug and eval",
             other.join(" ")
         ),
     }
@@ -36,6 +38,11 @@ pub fn bench(names: &[&str]) -> Result<()> {
 /// The debugger beside a raw client, with the adapters that setup installed.
 fn debug() -> Result<()> {
     sh::run(&mut sh::cargo(["bench", "--quiet", "--package", "agent-debug", "--bench", "overhead"]))
+}
+
+/// What the model loop itself costs for a step.
+fn step() -> Result<()> {
+    sh::run(&mut sh::cargo(["bench", "--quiet", "--package", "agent-loop", "--bench", "step"]))
 }
 
 fn dispatch() -> Result<()> {

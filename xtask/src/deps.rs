@@ -26,6 +26,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("agent-eval", &["agent-tool-core", "agent-workspace", "agent-process", "agent-grammars"]),
     ("agent-ask", &["agent-tool-core"]),
     ("agent-vibe", &["agent-tool-core"]),
+    ("agent-loop", &["agent-tool-core"]),
     (
         "agent-builtins",
         &[
@@ -58,6 +59,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "agent-eval",
             "agent-ask",
             "agent-vibe",
+            "agent-loop",
             "agent-process",
             "agent-grammars",
             "agent-builtins",
@@ -86,6 +88,7 @@ const ABSENT: &[(&str, &[&str])] = &[
     ("agent-vibe", PEOPLE_ABSENT),
     ("agent-lsp", &["tree-sitter", "hyper"]),
     ("agent-debug", &["tree-sitter", "lsp-types", "hyper"]),
+    ("agent-loop", &["genai", "hyper", "reqwest", "rustls", "tree-sitter"]),
     (
         "agent-builtins",
         &[
@@ -108,7 +111,7 @@ const ABSENT: &[(&str, &[&str])] = &[
 const PEOPLE_ABSENT: &[&str] = &["agent-process", "tree-sitter", "lsp-types", "async-lsp", "hyper"];
 
 /// Of tokio, these crates take the features that need no process and no socket.
-const TOKIO_SMALL: &[&str] = &["agent-tiers", "agent-ask", "agent-vibe"];
+const TOKIO_SMALL: &[&str] = &["agent-tiers", "agent-ask", "agent-vibe", "agent-loop"];
 const TOKIO_FEATURES: &[&str] = &["sync", "time", "rt"];
 
 /// Programs and chores: where a process may be started, printing is right and anyhow fits.

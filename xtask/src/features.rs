@@ -6,8 +6,15 @@ use serde_json::Value;
 use crate::{deps::metadata, sh};
 
 /// Packages whose features are taken one by one.
-const CHECKED: [&str; 5] =
-    ["agent-grammars", "agent-astgrep", "agent-lsp", "agent-builtins", "agent-run"];
+const CHECKED: [&str; 7] = [
+    "agent-grammars",
+    "agent-astgrep",
+    "agent-lsp",
+    "agent-loop",
+    "agent-testkit",
+    "agent-builtins",
+    "agent-run",
+];
 
 /// Features that stand outside of "all": what they pull in downloads sources when it is built, unless
 /// `TSLP_OFFLINE` is set, as `.cargo/config.toml` does here. They have a step of their own.
@@ -22,7 +29,7 @@ pub fn everything() -> String {
 
 /// What it means over the whole workspace: crates that the program does not take come with theirs.
 pub fn of_workspace() -> String {
-    format!("{},agent-lsp/all-langs", everything())
+    format!("{},agent-lsp/all-langs,agent-loop/providers,agent-testkit/model", everything())
 }
 
 pub fn features() -> Result<()> {

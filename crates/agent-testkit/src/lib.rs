@@ -2,6 +2,8 @@
 
 pub mod dap;
 pub mod lsp;
+#[cfg(feature = "model")]
+pub mod model;
 mod ports;
 pub mod processes;
 mod specs;

@@ -1,9 +1,11 @@
-//! The fake language server and the fake debug adapter, each driven by a raw client.
+//! The fake language server, the fake debug adapter and the scripted model server, each driven by a raw client.
 
 mod client;
 mod dap;
 mod flaws;
 mod log;
+#[cfg(feature = "model")]
+mod model;
 mod process;
 mod script;
 mod steps;
@@ -27,7 +29,13 @@ macro_rules! trials {
 fn main() {
     agent_testkit::lsp::main_if_asked();
     agent_testkit::dap::main_if_asked();
-    let trials = trials! {
+    #[cfg(feature = "model")]
+    agent_testkit::model::main_if_asked();
+    #[cfg_attr(
+        not(feature = "model"),
+        expect(unused_mut, reason = "the model server adds its own")
+    )]
+    let mut trials = trials! {
         script:
             a_script_is_the_same_as_json_and_as_a_builder
             a_rule_takes_the_nth_message_and_leaves_the_others_to_the_next_rule
@@ -125,5 +133,15 @@ fn main() {
             a_rule_takes_its_request_and_the_log_has_all_of_them
             a_script_is_the_same_as_json;
     };
+    #[cfg(feature = "model")]
+    trials.extend(trials! {
+        model:
+            anthropics_format_is_that_of_the_real_one
+            openais_format_is_that_of_the_real_one
+            rules_are_taken_in_their_order_until_they_are_used_up
+            an_answer_breaks_off_where_it_is_told_to
+            a_server_is_a_process_too
+            every_sample_is_a_script;
+    });
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }

@@ -1,0 +1,36 @@
+#![doc = include_str!("../README.md")]
+
+mod agent;
+mod calls;
+mod conversation;
+mod error;
+mod event;
+mod ids;
+mod images;
+mod live;
+mod message;
+mod model;
+#[cfg(feature = "providers")]
+pub mod providers;
+mod repair;
+mod repeats;
+mod retry;
+mod shorten;
+mod tokens;
+mod turn;
+mod usage;
+mod window;
+
+pub use crate::{
+    agent::{Agent, SILENCE, STEPS},
+    calls::PARALLEL_CALLS,
+    conversation::Conversation,
+    error::{ModelError, ModelErrorKind},
+    event::{End, Turn, TurnEvent, Unwatched, Watch},
+    message::{Answer, Call, CallResult, Message, Outcome},
+    model::{Delta, DeltaStream, Model, ModelLimits, RawCall, Request, StopReason},
+    repair::Repairs,
+    repeats::{REPEATS_ENDED, REPEATS_TOLD},
+    retry::Retry,
+    usage::{Count, Tally, Usage},
+};
