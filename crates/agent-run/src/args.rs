@@ -50,6 +50,9 @@ pub(crate) struct Options {
     /// The working directory inside the sandbox, where it is not the same as here
     #[arg(long, global = true, value_name = "DIR")]
     pub sandbox_folder: Option<PathBuf>,
+    /// The model of a conversation: NAME, anthropic:NAME or openai:NAME [default: `model` of your config.toml]
+    #[arg(long, global = true, value_name = "MODEL")]
+    pub model: Option<String>,
     /// Print results as JSON, one object a line
     #[arg(long, global = true)]
     pub json: bool,

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     args::{Approve, Options, surface},
+    models::ModelConfig,
     trust::{self, Trust},
 };
 
@@ -28,7 +29,7 @@ pub(crate) const CHECKOUT_FILE: &str = ".agent-run.toml";
 const CHECKOUT_KEYS: [&str; 4] = ["surface", "result_characters", "exclude", "languages"];
 
 /// What only a person may say.
-const PERSON_KEYS: [&str; 3] = ["approve", "eval", "trusted"];
+const PERSON_KEYS: [&str; 4] = ["approve", "eval", "model", "trusted"];
 
 /// The environment's part of the configuration.
 const VARIABLES: [&str; 3] = ["AGENT_RUN_SURFACE", "AGENT_RUN_APPROVE", "AGENT_RUN_TRUST"];
@@ -52,6 +53,8 @@ pub(crate) struct Config {
     pub server_ids: Vec<String>,
     /// What the person says of interpreters.
     pub eval: Eval,
+    /// The model of a conversation.
+    pub model: ModelConfig,
     /// What was found in a file and not followed, with the reason.
     pub ignored: Vec<String>,
     /// The text of the checkout's own file, where it has one.
@@ -86,6 +89,8 @@ struct PersonFile {
     languages: BTreeMap<String, String>,
     /// Interpreters.
     eval: Eval,
+    /// The model of a conversation.
+    model: Option<ModelConfig>,
     /// Language servers: rows that change those of the crate or add to them.
     server: Vec<toml::Table>,
 }
@@ -163,6 +168,8 @@ impl Config {
         if options.sandbox_folder.is_some() {
             eval.sandbox_folder.clone_from(&options.sandbox_folder);
         }
+        let model = person.model.unwrap_or_default();
+        let model = options.model.as_deref().map_or(Ok(model.clone()), |name| model.named(name))?;
         let mut languages = person.languages;
         languages.extend(checkout.languages);
         Ok(Self {
@@ -175,6 +182,7 @@ impl Config {
             servers,
             server_ids,
             eval,
+            model,
             ignored,
             checkout_text,
             layers,
@@ -331,6 +339,7 @@ fn note_lists(origins: &mut Origins, checkout: &CheckoutFile, person: &PersonFil
     origins.note("exclude", "checkout", !checkout.exclude.is_empty());
     origins.note("languages", "checkout", !checkout.languages.is_empty());
     origins.note("languages", "person", !person.languages.is_empty());
+    origins.note("model", "person", person.model.is_some());
     origins.note("server", "person", !person.server.is_empty());
     let eval = &person.eval;
     let cells = [

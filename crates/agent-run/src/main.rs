@@ -6,6 +6,8 @@ mod assemble;
 mod commands;
 mod config;
 mod serve;
+#[allow(dead_code)]
+mod models;
 mod signals;
 mod state;
 mod style;

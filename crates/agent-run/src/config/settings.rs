@@ -63,6 +63,7 @@ impl Config {
             all("exclude", json!(self.exclude)),
             all("languages", json!(self.languages)),
             one("server", json!(self.server_ids)),
+            one("model", json!(self.model.name)),
             one("eval.python", json!(eval.python)),
             one("eval.node", json!(eval.node)),
             one("eval.sandbox", json!(eval.sandbox)),
@@ -80,6 +81,7 @@ pub(super) fn of_flags(origins: &mut Origins, options: &Options) {
         ("workspace", !options.workspace.is_empty()),
         ("surface", options.surface.is_some()),
         ("approve", options.approve.is_some()),
+        ("model", options.model.is_some()),
         ("eval.sandbox", options.sandbox.is_some()),
         ("eval.sandbox_folder", options.sandbox_folder.is_some()),
     ];

@@ -1,0 +1,91 @@
+//! The models that a person names in their own configuration.
+
+use agent_loop::{
+    ModelLimits,
+    providers::{Format, Key, Remote},
+};
+use anyhow::{Context as _, Result, bail};
+use serde::Deserialize;
+
+/// What a model is reached by. It comes from the person's own file, the environment or flags alone.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ModelConfig {
+    pub provider: Provider,
+    /// The model's name, as the provider has it.
+    pub name: String,
+    /// Another address than the provider's own, most often with `/v1` at its end.
+    pub url: Option<String>,
+    /// The variable that holds the key; the provider's own by default.
+    pub key: Option<String>,
+    /// Tokens of context.
+    pub context: Option<usize>,
+    /// The most tokens of one answer.
+    pub output: Option<u32>,
+    /// Whether it takes images; it does unless this is false.
+    pub images: Option<bool>,
+}
+
+/// Whose format a model speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Provider {
+    #[default]
+    Anthropic,
+    OpenAi,
+    /// Any server that speaks OpenAI's chat completions; it needs a `url`, and no key unless one is named.
+    Compatible,
+}
+
+impl ModelConfig {
+    /// A name such as `claude-sonnet-4-5` or `openai:gpt-5`, in place of what is configured.
+    pub(crate) fn named(&self, name: &str) -> Result<Self> {
+        let (provider, name) = match name.split_once(':') {
+            Some(("anthropic", name)) => (Provider::Anthropic, name),
+            Some(("openai", name)) => (Provider::OpenAi, name),
+            _ => return Ok(Self { name: name.to_owned(), ..self.clone() }),
+        };
+        if name.is_empty() {
+            bail!("--model takes NAME, anthropic:NAME or openai:NAME");
+        }
+        let same = self.provider == provider;
+        let rest = if same { self.clone() } else { Self::default() };
+        Ok(Self { provider, name: name.to_owned(), ..rest })
+    }
+
+    /// The model. Nothing is sent yet.
+    pub(crate) fn open(&self) -> Result<Remote> {
+        if self.name.is_empty() {
+            bail!(
+                "no model is named; give --model NAME, or in your own config.toml\n\n  [model]\n  provider = \
+                 \"anthropic\"   # or \"openai\", or \"compatible\" with a url\n  name = \"…\""
+            );
+        }
+        let key = |own: &str| Key::from_env(self.key.as_deref().unwrap_or(own).to_owned());
+        let mut model = match self.provider {
+            Provider::Anthropic => Remote::anthropic(&self.name, key("ANTHROPIC_API_KEY")?)?,
+            Provider::OpenAi => Remote::openai(&self.name, key("OPENAI_API_KEY")?)?,
+            Provider::Compatible => {
+                let url = self.url.as_deref();
+                let url = url.context("a compatible model needs a `url`, such as http://127.0.0.1:11434/v1")?;
+                let model = Remote::of(Format::OpenAi, url, &self.name)?;
+                match &self.key {
+                    Some(name) => model.with_key(Key::from_env(name.clone())?)?,
+                    None => model,
+                }
+            }
+        };
+        if let (Some(url), true) = (&self.url, self.provider != Provider::Compatible) {
+            model = model.at(url)?;
+        }
+        let limits = agent_loop::Model::limits(&model);
+        let mut wanted = ModelLimits::new(self.context.unwrap_or(limits.context));
+        if let Some(output) = self.output.or(limits.output) {
+            wanted = wanted.with_output(output);
+        }
+        if self.images == Some(false) {
+            wanted = wanted.without_images();
+        }
+        Ok(model.with_limits(wanted))
+    }
+}
