@@ -207,6 +207,7 @@ impl<'a> Session<'a> {
             transcript: self.options.transcript.clone(),
             sandbox: self.options.sandbox.clone(),
             sandbox_folder: self.options.sandbox_folder.clone(),
+            model: self.options.model.clone(),
         };
         if options.workspace.is_empty() {
             options.workspace.clone_from(&self.options.workspace);
