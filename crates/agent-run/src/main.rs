@@ -5,14 +5,14 @@ mod artifacts;
 mod assemble;
 mod commands;
 mod config;
-mod serve;
-#[allow(dead_code)]
 mod models;
+mod serve;
 mod signals;
 mod state;
 mod style;
 mod terminal;
 mod trust;
+mod workers;
 
 use std::{
     io::{self, Write as _},
