@@ -90,3 +90,54 @@ impl Drop for Up<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use agent_tool_core::{CallId, CardKind};
+    use serde_json::Value;
+    use tokio::io::{AsyncBufReadExt as _, BufReader};
+
+    use super::*;
+    use crate::serve::{lines::Outbox, protocol::Capabilities};
+
+    /// The card goes up and away, and the host hears why.
+    async fn heard(why: Option<&str>) -> Value {
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let (outbox, write) = Outbox::new(near);
+        let writing = tokio::spawn(write);
+        let capability = Capabilities { cards: true, ..Capabilities::default() };
+        let cards = HostCards::new(Peer::new(outbox), capability);
+        let card = Card::new(CardKind::Question, "card_1", CallId::new("call_1"), "Which?");
+        let mut lines = BufReader::new(far).lines();
+        {
+            let mut up = cards.present(card);
+            tokio::select! {
+                biased;
+                _ = &mut up => panic!("nobody answered"),
+                _ = lines.next_line() => {}
+            }
+            assert_eq!(cards.up(), ["card_1"]);
+            if let Some(why) = why {
+                cards.withdrawn("card_1", why);
+            }
+        }
+        assert_eq!(cards.up(), [""; 0]);
+        let line = lines.next_line().await.expect("UTF-8").expect("a line");
+        drop(cards);
+        writing.abort();
+        serde_json::from_str(&line).expect("JSON")
+    }
+
+    // spec: ASK-02
+    #[tokio::test]
+    async fn a_host_is_told_why_a_card_goes_away() {
+        for (why, told) in [
+            (Some("no answer came, so the agent went on"), "no answer came, so the agent went on"),
+            (None, "the call that asked was cancelled"),
+        ] {
+            let message = heard(why).await;
+            assert_eq!(message["method"], "card/withdrawn");
+            assert_eq!(message["params"], serde_json::json!({"id": "card_1", "why": told}));
+        }
+    }
+}

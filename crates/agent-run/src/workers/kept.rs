@@ -2,11 +2,14 @@
 
 use std::collections::VecDeque;
 
-/// How many bytes of the beginning are kept.
-pub(super) const HEAD_BYTES: usize = 16 << 10;
+use agent_vibe::RESULT_CHARS;
 
-/// How many bytes of the end are kept.
-pub(super) const TAIL_BYTES: usize = 48 << 10;
+/// How many bytes of the beginning are kept. Both parts and the mark between them are within what is kept of a worker's
+/// result, which would lose its end otherwise.
+pub(super) const HEAD_BYTES: usize = RESULT_CHARS / 6;
+
+/// How many bytes of the end are kept: its last words are a worker's result.
+pub(super) const TAIL_BYTES: usize = RESULT_CHARS / 4 * 3;
 
 #[derive(Debug, Default)]
 pub(super) struct Kept {

@@ -128,3 +128,49 @@ fn system(job: &Job) -> String {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use agent_testkit::model::{ModelServer, Rule, Script, Usage};
+    use agent_tool_core::Context;
+    use agent_vibe::{Order, RosterLimits, WorkerFactory, WorkerTier, Workers};
+
+    use super::*;
+    use crate::models::Provider;
+
+    struct Alone(Arc<ModelWorkers>);
+
+    impl WorkerFactory for Alone {
+        fn serves(&self, _tier: WorkerTier) -> bool {
+            true
+        }
+
+        fn start(&self, job: Job) -> BoxFuture<'static, Result<String, WorkError>> {
+            self.0.start(job)
+        }
+    }
+
+    #[tokio::test]
+    async fn what_workers_use_is_added_up_and_a_conversation_is_forgotten_with_its_worker() {
+        let used = |input, output| Rule {
+            usage: Some(Usage { input, output, cached: None }),
+            ..Rule::text("done")
+        };
+        let server = ModelServer::start(Script::of([used(10, 1), used(20, 2)])).expect("a server");
+        let (provider, url) = (Provider::Compatible, Some(server.url()));
+        let config = ModelConfig { provider, url, name: "m".to_owned(), ..ModelConfig::default() };
+        let usage = WorkerUsage::default();
+        let models = Arc::new(ModelWorkers::new(config, Arc::clone(&usage)));
+        let workers = Workers::new(Alone(Arc::clone(&models)), RosterLimits::default());
+        let cx = Context::detached();
+        workers.spawn(Order::new("do it", "doer"), &cx).expect("a worker");
+        workers.wait("w1", None).await.expect("it ends");
+        workers.send("w1", "again", &cx).expect("it takes it");
+        workers.wait("w1", None).await.expect("it ends");
+        let tally = lock(&usage)["w1"];
+        assert_eq!((tally.answers, tally.input.known, tally.output.known), (2, 30, 3));
+        assert_eq!(lock(&models.talks).len(), 1);
+        workers.kill("w1").await.expect("it is killed");
+        assert_eq!(lock(&models.talks).len(), 0);
+    }
+}

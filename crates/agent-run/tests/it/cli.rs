@@ -29,6 +29,7 @@ fn a_surface_lists_what_may_be_called_and_the_whole_stays_small() {
             "edit",
             "apply_patch",
             "search",
+            "shell",
             "ast_grep",
             "ast_edit",
             "resolve",
