@@ -134,7 +134,9 @@ fn a_command_without_a_place_for_the_brief_reads_it() {
     let (results, _) = script(&home, &["--vibe", "--worker", "fast=seq 100000"], &calls);
     let result = results[1]["data"]["result"].as_str().expect("a result");
     assert!(
-        result.len() < 10_000 && result.starts_with("1\n2\n") && result.ends_with("99999\n100000\n"),
+        result.len() < 10_000
+            && result.starts_with("1\n2\n")
+            && result.ends_with("99999\n100000\n"),
         "{result}"
     );
 }
