@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{home::Home, peer::Peer};
 
-/// How long what was killed may take to be gone.
+/// How long a process may take to come or to go.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A worker that says what it was told; told to stay, it stays with two programs of its own.
@@ -25,6 +25,15 @@ fn script(home: &Home, options: &[&str], calls: &[Value]) -> (Vec<Value>, String
     let stdout = String::from_utf8_lossy(&output.stdout);
     let lines = stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     (lines, String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// Waits until this holds, while the run goes on.
+fn until(holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "waited in vain");
+        thread::yield_now();
+    }
 }
 
 fn spawn(brief: &str, label: &str) -> Value {
@@ -91,15 +100,12 @@ fn killing_a_worker_ends_what_it_started() {
     peer.call("s1", "vibe_spawn", call["args"].clone());
     peer.wait(|message| message["params"]["event"]["text"] == "up\n");
     let asleep = || home.mark.left().iter().filter(|line| line.starts_with("sleep 600")).count();
-    assert_eq!(asleep(), 2);
+    // What was forked has to become what it is first.
+    until(|| asleep() == 2);
     assert_eq!(peer.request("run/status", json!({}))["workers"][0]["status"], "running");
     let killed = peer.call("k1", "vibe_kill", json!({"worker_id": "w1"}));
     assert_eq!(killed["data"]["status"], "killed");
-    let began = Instant::now();
-    while asleep() > 0 && began.elapsed() < PATIENCE {
-        thread::yield_now();
-    }
-    assert_eq!(asleep(), 0, "{:?}", home.mark.left());
+    until(|| asleep() == 0);
     assert_eq!(peer.request("run/status", json!({}))["workers"][0]["status"], "killed");
     assert!(peer.end().0.success());
 }
