@@ -41,6 +41,9 @@ pub(crate) fn tools(options: &Options) -> Result<ExitCode> {
     let config = Config::load(options)?;
     let mut wishes = Wishes::of_nobody();
     wishes.trees = Trees::new(0);
+    if options.vibe {
+        wishes.vibe = Vibe::Configured;
+    }
     let assembled = assemble(&config, wishes)?;
     let specs = assembled.view.specs();
     if options.json {

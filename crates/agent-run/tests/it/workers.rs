@@ -1,6 +1,8 @@
 //! Workers as a script, a model and a host have them.
 
 use std::{
+    io::{BufRead as _, BufReader},
+    process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -108,6 +110,26 @@ fn killing_a_worker_ends_what_it_started() {
     until(|| asleep() == 0);
     assert_eq!(peer.request("run/status", json!({}))["workers"][0]["status"], "killed");
     assert!(peer.end().0.success());
+}
+
+/// Ctrl-C ends workers as the end of a script does.
+#[test]
+fn an_interrupted_run_says_which_workers_it_killed() {
+    let home = Home::new(&[]);
+    let calls = [spawn("stay", "idle"), wait("w1")].map(|call| call.to_string());
+    home.put("calls.jsonl", &calls.join("\n"));
+    let mut command =
+        home.command(&["--json", "--vibe", "--worker", AGENT, "script", "calls.jsonl"]);
+    let mut run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut spawned = String::new();
+    BufReader::new(run.stdout.take().expect("a pipe")).read_line(&mut spawned).expect("a line");
+    assert!(spawned.contains("\"worker_id\":\"w1\""), "{spawned}");
+    let interrupted = Command::new("kill").arg("-INT").arg(run.id().to_string()).status();
+    assert!(interrupted.expect("it starts").success());
+    let output = run.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("1 worker was at work when the run ended and killed"), "{said}");
 }
 
 /// A program of its own is not ours to hold back, so it has to say that it holds itself back.
