@@ -67,7 +67,9 @@ impl ModelConfig {
             Provider::OpenAi => Remote::openai(&self.name, key("OPENAI_API_KEY")?)?,
             Provider::Compatible => {
                 let url = self.url.as_deref();
-                let url = url.context("a compatible model needs a `url`, such as http://127.0.0.1:11434/v1")?;
+                let url = url.context(
+                    "a compatible model needs a `url`, such as http://127.0.0.1:11434/v1",
+                )?;
                 let model = Remote::of(Format::OpenAi, url, &self.name)?;
                 match &self.key {
                     Some(name) => model.with_key(Key::from_env(name.clone())?)?,
