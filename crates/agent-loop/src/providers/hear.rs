@@ -2,15 +2,18 @@ use genai::chat::{ChatStreamEvent, ContentPart, StopReason as Reason, StreamEnd,
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Format, ends::Ends};
-use crate::{Delta, RawCall, StopReason, Usage};
+use super::{Format, noted::Frames};
+use crate::{Delta, ModelError, ModelErrorKind, RawCall, StopReason, Usage};
+
+/// What becomes of one event.
+type Heard = Vec<Result<Delta, ModelError>>;
 
 /// Hears an answer: puts calls together and names what the provider says in this crate's words.
 pub(super) struct Hearing {
     format: Format,
     model: String,
     calls: Vec<RawCall>,
-    ends: Ends,
+    frames: Frames,
     over: bool,
 }
 
@@ -33,23 +36,24 @@ impl Opaque {
 }
 
 impl Hearing {
-    pub(super) fn new(format: Format, model: &str, ends: Ends) -> Self {
-        Self { format, model: model.to_owned(), calls: Vec::new(), ends, over: false }
+    pub(super) fn new(format: Format, model: &str, frames: Frames) -> Self {
+        Self { format, model: model.to_owned(), calls: Vec::new(), frames, over: false }
     }
 
-    pub(super) fn hear(&mut self, event: ChatStreamEvent) -> Vec<Delta> {
-        match event {
-            ChatStreamEvent::Chunk(chunk) => vec![Delta::Text(chunk.content)],
-            ChatStreamEvent::ReasoningChunk(chunk) => vec![Delta::Reasoning(chunk.content)],
-            ChatStreamEvent::ToolCallChunk(chunk) => vec![self.hear_call(chunk.tool_call)],
-            ChatStreamEvent::End(end) => self.end(end),
-            _ => vec![Delta::Alive],
-        }
+    pub(super) fn hear(&mut self, event: ChatStreamEvent) -> Heard {
+        let delta = match event {
+            ChatStreamEvent::Chunk(chunk) => Delta::Text(chunk.content),
+            ChatStreamEvent::ReasoningChunk(chunk) => Delta::Reasoning(chunk.content),
+            ChatStreamEvent::ToolCallChunk(chunk) => self.hear_call(chunk.tool_call),
+            ChatStreamEvent::End(end) => return self.end(end),
+            _ => Delta::Alive,
+        };
+        vec![Ok(delta)]
     }
 
     /// Hears that nothing comes any more. An answer that said why it ended is complete.
-    pub(super) fn hear_end(&mut self) -> Vec<Delta> {
-        match self.ends.reason() {
+    pub(super) fn hear_end(&mut self) -> Heard {
+        match self.frames.reason() {
             Some(reason) if !self.over => {
                 self.end(StreamEnd { captured_stop_reason: Some(reason), ..StreamEnd::default() })
             }
@@ -97,8 +101,13 @@ impl Hearing {
         self.calls.len() - 1
     }
 
-    fn end(&mut self, end: StreamEnd) -> Vec<Delta> {
+    fn end(&mut self, end: StreamEnd) -> Heard {
         self.over = true;
+        self.calls.extend(self.frames.take_calls());
+        if matches!(end.captured_stop_reason, Some(Reason::ToolCall(_))) && self.calls.is_empty() {
+            let message = "the model says that it calls a tool, and no call of it can be read";
+            return vec![Err(ModelError::new(ModelErrorKind::Unreadable, message))];
+        }
         let stop = stop(end.captured_stop_reason.as_ref(), &self.calls);
         let usage = end.captured_usage.as_ref().map(|usage| Usage {
             input: count(usage.prompt_tokens),
@@ -111,7 +120,7 @@ impl Hearing {
         deltas.extend(opaque.map(Delta::Opaque));
         deltas.extend(usage.map(Delta::Usage));
         deltas.push(Delta::Stop(stop));
-        deltas
+        deltas.into_iter().map(Ok).collect()
     }
 
     fn opaque(&self, end: StreamEnd) -> Option<Value> {

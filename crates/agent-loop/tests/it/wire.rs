@@ -63,6 +63,10 @@ pub(crate) fn trials() -> Vec<Trial> {
         places::a_server_on_this_machine_is_asked_without_a_proxy();
         Ok(())
     }));
+    trials.push(Trial::test("wire::places::calls_without_a_number_are_made", || {
+        run_live(places::calls_without_a_number_are_made());
+        Ok(())
+    }));
     trials.push(Trial::test("wire::places::a_stream_without_its_last_frame_is_complete", || {
         run_live(places::a_stream_without_its_last_frame_is_complete());
         Ok(())

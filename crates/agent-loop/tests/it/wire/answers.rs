@@ -303,7 +303,7 @@ pub(crate) async fn ids_that_a_server_uses_again_do_no_harm(format: Format) {
             id: Some("call_0".into()),
             name: "read".into(),
             args: json!({"path": path}),
-            malformed: None,
+            ..Call::default()
         }],
         ..Rule::default()
     };
