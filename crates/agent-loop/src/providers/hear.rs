@@ -64,41 +64,46 @@ impl Hearing {
     fn hear_call(&mut self, piece: ToolCall) -> Delta {
         let ToolCall { call_id, fn_name, fn_arguments, .. } = piece;
         let arguments = fn_arguments.as_str().unwrap_or_default();
-        let call = match self.format {
-            // This format's pieces hold all arguments so far.
-            Format::Anthropic => {
-                let at = self.calls.iter().position(|call| call.id == call_id);
-                let at = at.unwrap_or_else(|| self.begin(call_id, fn_name));
-                arguments.clone_into(&mut self.calls[at].arguments);
-                &self.calls[at]
-            }
-            Format::OpenAi => {
-                let at = match self.find(&call_id, &fn_name) {
-                    Some(at) => at,
-                    None => self.begin(call_id, fn_name),
-                };
-                self.calls[at].arguments.push_str(arguments);
-                &self.calls[at]
+        let at = match self.find(&call_id, &fn_name, arguments) {
+            Some(at) => at,
+            None => {
+                self.calls.push(RawCall::new(call_id, fn_name, ""));
+                self.calls.len() - 1
             }
         };
+        let call = &mut self.calls[at];
+        match self.format {
+            // This format's pieces hold all arguments so far.
+            Format::Anthropic => arguments.clone_into(&mut call.arguments),
+            Format::OpenAi => call.arguments.push_str(arguments),
+        }
         Delta::Writing { tool: call.name.clone(), bytes: call.arguments.len() }
     }
 
-    /// The call that a piece goes on with. A piece without an id comes as `call_N`, where N is the
-    /// number of its call; some servers repeat id and name in each piece, and some number nothing.
-    fn find(&self, id: &str, name: &str) -> Option<usize> {
-        let known = self.calls.iter().position(|call| call.id == id);
-        if known.is_some() || !name.is_empty() {
-            return known;
+    /// The call that a piece goes on with. A call may repeat the id of another one, and is none the less
+    /// a call of its own.
+    fn find(&self, id: &str, name: &str, arguments: &str) -> Option<usize> {
+        let known = self.calls.iter().rposition(|call| call.id == id);
+        let goes_on = |call: &RawCall| match self.format {
+            // What grows shorter began anew.
+            Format::Anthropic => call.name == name && arguments.len() >= call.arguments.len(),
+            // Some servers repeat id and name in each piece. What is whole has no more pieces.
+            Format::OpenAi => {
+                name.is_empty()
+                    || call.name == name && serde_json::from_str::<Value>(&call.arguments).is_err()
+            }
+        };
+        if let Some(at) = known.filter(|at| goes_on(&self.calls[*at])) {
+            return Some(at);
         }
+        if self.format == Format::Anthropic || !name.is_empty() {
+            return None;
+        }
+        // A piece without an id comes as `call_N`, where N is the number of its call. Some servers give
+        // all calls the same number.
         let numbered = id.strip_prefix("call_").and_then(|number| number.parse().ok());
         let last = self.calls.len().checked_sub(1)?;
         Some(numbered.filter(|number| *number <= last).unwrap_or(last))
-    }
-
-    fn begin(&mut self, id: String, name: String) -> usize {
-        self.calls.push(RawCall::new(id, name, ""));
-        self.calls.len() - 1
     }
 
     fn end(&mut self, end: StreamEnd) -> Heard {

@@ -34,7 +34,8 @@ pub(crate) fn trials() -> Vec<Trial> {
             what_it_thinks_aloud_is_shown_and_goes_back_with_its_calls
             reasons_of_the_end_are_told_apart
             a_plan_surface_offers_no_tool_that_writes
-            ids_that_a_server_uses_again_do_no_harm;
+            ids_that_a_server_uses_again_do_no_harm
+            a_second_call_under_the_same_id_is_told_and_not_made;
         failures:
             too_many_requests_wait_as_they_are_asked
             failures_of_the_server_are_tried_again
