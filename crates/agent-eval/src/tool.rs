@@ -21,7 +21,7 @@ const DESCRIPTION: &str = "Runs a cell in a Python or JavaScript interpreter who
      gives the structured result).";
 
 /// How many characters of a cell a permission card shows.
-const PREVIEW_LIMIT: usize = 4_000;
+const PREVIEW_LIMIT: usize = 100_000;
 
 /// The arguments of `eval`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

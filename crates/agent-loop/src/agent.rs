@@ -82,7 +82,8 @@ impl Agent {
         &*self.model
     }
 
-    /// Goes on with the conversation until the model is done, or until something else ends the turn.
+    /// Goes on with the conversation until the model is done, or until something else ends the turn. It
+    /// ends with what the person said, or with results that an earlier turn left at its bound.
     ///
     /// Dropping the future cancels the turn: the request is ended, the calls under way are dropped,
     /// and the conversation is left valid, with the text as far as it came and with a result for each

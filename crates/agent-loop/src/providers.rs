@@ -13,10 +13,10 @@
 //! A key is in the header of a request and nowhere else: no error, no `Debug`, no log has it, whatever a
 //! server echoes. Redirects are not followed, since a key would go with them.
 
-mod ends;
 mod failure;
 mod hear;
 mod key;
+mod noted;
 mod remote;
 mod request;
 mod silent;

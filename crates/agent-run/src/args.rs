@@ -30,7 +30,7 @@ pub(crate) struct Cli {
 }
 
 /// What holds for every command.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Options {
     /// A root of the run, DIR or NAME=DIR; the first is the working directory [default: .]
     #[arg(long, global = true, value_name = "DIR")]
@@ -90,6 +90,9 @@ pub(crate) enum Command {
         /// The file with the calls, or - for standard input
         file: PathBuf,
     },
+    /// Talk with a model that has these tools
+    #[command(after_help = CHAT_HELP)]
+    Chat(Chat),
     /// Hand one run to a harness over standard input and output
     Serve {
         /// Print the JSON Schema of all messages and end
@@ -102,6 +105,36 @@ pub(crate) enum Command {
         shell: clap_complete::Shell,
     },
 }
+
+/// What a conversation is begun with.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Chat {
+    /// Answer this one prompt and end, with nobody there to ask; - reads it from standard input
+    #[arg(short, long, value_name = "TEXT")]
+    pub prompt: Option<String>,
+    /// How the answer to --prompt is printed
+    #[arg(long, value_enum, default_value_t = Printed::Text, requires = "prompt")]
+    pub output: Printed,
+    /// Go on with the last conversation of this working directory
+    #[arg(long = "continue")]
+    pub go_on: bool,
+}
+
+/// How an answer is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Printed {
+    /// The text of the last answer
+    Text,
+    /// One object when all is done
+    Json,
+    /// An object a line, as it happens
+    StreamJson,
+}
+
+const CHAT_HELP: &str = "\
+The model is `model` in your own config.toml, or --model. In the conversation /help lists what can be
+typed; Ctrl-C ends the current step, twice leaves. With --prompt a call that would ask is refused unless
+--approve all is given; it ends with 0 when the model was done, with 1 when anything else ended it.";
 
 const CALL_HELP: &str = "\
 Ends with 0, with 1 for a tool's error, with 2 for a wrong command line.

@@ -3,6 +3,7 @@
 mod args;
 mod artifacts;
 mod assemble;
+mod chat;
 mod commands;
 mod config;
 mod models;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Command::Script { file } => commands::script(&options, &file),
         Command::Serve { schema: true } => serve::print_schema(),
         Command::Serve { schema: false } => serve::serve(&options),
+        Command::Chat(chat) => chat::chat(&options, &chat),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "agent-run", &mut text);

@@ -26,15 +26,25 @@ impl Ended {
 
 /// Waits for the first of them. Where they cannot be taken the system ends the program instead.
 pub(crate) async fn ended() -> Ended {
-    let next = async |kind| match signal(kind) {
+    tokio::select! {
+        () = next(SignalKind::interrupt()) => Ended::Interrupted,
+        why = told_to_end() => why,
+    }
+}
+
+/// Waits for the first of those that mean the program as a whole, where Ctrl-C means what it does just now.
+pub(crate) async fn told_to_end() -> Ended {
+    tokio::select! {
+        () = next(SignalKind::terminate()) => Ended::Terminated,
+        () = next(SignalKind::hangup()) => Ended::HungUp,
+    }
+}
+
+async fn next(kind: SignalKind) {
+    match signal(kind) {
         Ok(mut signals) => {
             signals.recv().await;
         }
         Err(_) => std::future::pending().await,
-    };
-    tokio::select! {
-        () = next(SignalKind::interrupt()) => Ended::Interrupted,
-        () = next(SignalKind::terminate()) => Ended::Terminated,
-        () = next(SignalKind::hangup()) => Ended::HungUp,
     }
 }

@@ -68,7 +68,7 @@ impl CardPort for Terminal {
             let _ = tcflush(io::stdin(), QueueSelector::IFlush);
             let lines = lines.get_or_insert_with(read_lines);
             while lines.try_recv().is_ok() {}
-            show(&card);
+            card_lines(&card).iter().for_each(remark);
             loop {
                 let Some(line) = lines.recv().await else { return Ok(Reply::Withdrawn) };
                 match read_answer(&card, &line) {
@@ -84,35 +84,34 @@ impl CardPort for Terminal {
     }
 }
 
-fn show(card: &Card) {
+/// A card as lines: what it is about, who asks, what it would do, the numbered options, how to answer.
+pub(crate) fn card_lines(card: &Card) -> Vec<String> {
     let about = match card.kind {
         CardKind::Question => "question",
         CardKind::Permission => "permission",
     };
     let asker = card.asked_by.last().map_or("the agent", |caller| caller.name.as_str());
-    remark(format!(
-        "\n{} {}",
-        in_style(STRONG, &card.title),
-        in_style(FAINT, format!("({about}, asked by {asker})"))
-    ));
+    let title = in_style(STRONG, &card.title);
+    let mut lines =
+        vec![format!("\n{title} {}", in_style(FAINT, format!("({about}, asked by {asker})")))];
     if !card.body.is_empty() {
-        remark(&card.body);
+        lines.push(card.body.clone());
     }
     if let Some(preview) = &card.preview {
-        remark(format!("{}\n{}", preview.title, diff(&preview.body)));
+        if preview.title != card.title {
+            lines.push(preview.title.clone());
+        }
+        lines.push(diff(&preview.body).trim_end_matches('\n').to_owned());
     }
     for (number, option) in (1..).zip(&card.options) {
         let word = WORDS.iter().find(|(.., effect)| option.effect == Some(*effect));
         let word = word.map_or(String::new(), |(word, ..)| format!(" ({word})"));
         let more = option.description.as_deref().unwrap_or_default();
-        remark(format!(
-            "  {} {}{word} {}",
-            in_style(STRONG, number),
-            option.label,
-            in_style(FAINT, more)
-        ));
+        let number = in_style(STRONG, number);
+        lines.push(format!("  {number} {}{word} {}", option.label, in_style(FAINT, more)));
     }
-    remark(in_style(FAINT, prompt(card)));
+    lines.push(in_style(FAINT, prompt(card)).to_string());
+    lines
 }
 
 fn prompt(card: &Card) -> &'static str {
@@ -129,7 +128,7 @@ fn prompt(card: &Card) -> &'static str {
 }
 
 /// Reads numbers as options and anything else as a typed answer, where the card takes one.
-fn read_answer(card: &Card, line: &str) -> Result<Reply, &'static str> {
+pub(crate) fn read_answer(card: &Card, line: &str) -> Result<Reply, &'static str> {
     let line = line.trim();
     if line.is_empty() {
         return Err(prompt(card));

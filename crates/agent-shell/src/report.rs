@@ -72,13 +72,17 @@ impl ShellReport {
         }
         if self.killed > 0 {
             let what = plural(self.killed, "process", "processes");
-            lines.push(format!(
-                "{what} that it had left running ended with it: nothing outlives a call"
-            ));
+            lines.push(format!("{what} that it had left running ended with it"));
         }
         if !self.left.is_empty() {
             let ids: Vec<_> = self.left.iter().map(u32::to_string).collect();
             lines.push(format!("still running, although killed: {}", ids.join(", ")));
+        }
+        if self.dropped_bytes > 0 {
+            let (dropped, total) = (self.dropped_bytes, self.output_bytes);
+            lines.push(format!(
+                "{dropped} of {total} bytes of output, in their middle, are kept nowhere"
+            ));
         }
         lines.extend(self.changed());
         lines.join("\n")

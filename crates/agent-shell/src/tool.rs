@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::{Shell, ShellArgs};
 
 const DESCRIPTION: &str = "Runs a shell command and returns its output with its exit code. It has no terminal and no input, \
-    and nothing that it starts outlives the call: do not start servers in the background.";
+    and what it starts is ended with the call: do not start servers in the background.";
 
 /// How many characters of a command a preview's title shows.
 const TITLE_CHARS: usize = 100;
@@ -65,9 +65,12 @@ impl Tool for ShellTool {
             let folder = parsed.cwd.as_deref().unwrap_or("the working directory");
             let mut preview = Preview::of_arguments(&self.spec, args);
             let title = format!("shell: {}", parsed.command.trim());
-            preview.title = clip(&title, TITLE_CHARS).text.replace('\n', " ");
+            let clipped = clip(&title, TITLE_CHARS);
+            preview.title = clipped.text.replace('\n', " ");
             preview.kind = PreviewKind::Execute;
-            preview.body = format!("{}\n\n{place}, in {folder}", parsed.command);
+            let whole = clipped.cut == 0 && preview.title == title;
+            let command = if whole { String::new() } else { format!("{}\n\n", parsed.command) };
+            preview.body = format!("{command}{place}, in {folder}");
             Ok(preview)
         })
     }

@@ -10,7 +10,7 @@
 //! use serde_json::json;
 //!
 //! let script: Script = serde_json::from_value(json!({"rules": [
-//!     {"when": {"last": "who calls"}, "text": ["I ", "look."], "calls": [{"name": "search", "args": {"query": "close"}}]},
+//!     {"when": {"last": "who calls"}, "text": ["I ", "look."], "calls": [{"name": "search", "args": {"pattern": "close"}}]},
 //!     {"text": "Nobody does."},
 //! ]}))?;
 //! assert_eq!(script.rules[1], Rule::text("Nobody does."));

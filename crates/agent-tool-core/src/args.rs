@@ -134,7 +134,9 @@ fn object(schema: &Value, fields: Map<String, Value>, path: &str) -> Result<Valu
                 checked.insert(name, value);
             }
             None => {
-                let known: Vec<_> = properties.keys().map(String::as_str).collect();
+                // The same words whether or not a build keeps the order of fields.
+                let mut known: Vec<_> = properties.keys().map(String::as_str).collect();
+                known.sort_unstable();
                 let known = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
                 return Err(format!(
                     "there is no argument `{}`; it takes {known}",

@@ -5,7 +5,7 @@ use std::{error::Error, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BoxFuture, CallId, Caller, Preview, for_person};
+use crate::{BoxFuture, CallId, Caller, Preview, for_approval};
 
 /// What a card is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -128,11 +128,11 @@ impl Card {
         }
     }
 
-    /// The card as a person may be shown it: every string went through [`for_person`]. Ids and
+    /// The card as a person may be shown it: every string went through [`for_approval`]. Ids and
     /// the preview's fingerprint stay as they are, since they come back in the answer.
     #[must_use]
     pub fn for_person(mut self) -> Self {
-        let clean = |text: &mut String| *text = for_person(text);
+        let clean = |text: &mut String| *text = for_approval(text);
         clean(&mut self.title);
         clean(&mut self.body);
         self.asked_by.iter_mut().for_each(|caller| clean(&mut caller.name));

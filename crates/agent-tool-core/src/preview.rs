@@ -66,7 +66,7 @@ pub struct Preview {
 }
 
 /// How many characters of the arguments the default preview shows.
-const ARGUMENTS_LIMIT: usize = 2_000;
+const ARGUMENTS_LIMIT: usize = 20_000;
 
 impl Preview {
     /// A preview with a title alone.

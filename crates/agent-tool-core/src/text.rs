@@ -34,6 +34,36 @@ pub fn for_person(text: &str) -> String {
     shown
 }
 
+/// The text as it stands on a card, where what a person approves is what is executed: nothing is left out of it. A control
+/// character is its picture (`␛` for an escape), so that what an escape sequence would have hidden can be read; what
+/// reorders text becomes U+FFFD as in [`for_person`].
+///
+/// ```
+/// # use agent_tool_core::for_approval;
+/// assert_eq!(for_approval("echo \u{1b}]0;$(rm x)\u{7}\r\n"), "echo ␛]0;$(rm x)␇\n");
+/// ```
+#[must_use]
+pub fn for_approval(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\r' if rest.peek() == Some(&'\n') => {}
+            '\n' | '\t' => shown.push(c),
+            '\0'..='\u{1f}' => shown.push(picture(c)),
+            '\u{7f}' => shown.push('␡'),
+            c if c.is_control() || reorders(c) => shown.push(REMOVED),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// Unicode's picture of an ASCII control character.
+fn picture(c: char) -> char {
+    char::from_u32(0x2400 + u32::from(c)).unwrap_or(REMOVED)
+}
+
 fn reorders(c: char) -> bool {
     matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

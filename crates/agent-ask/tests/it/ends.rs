@@ -69,6 +69,19 @@ async fn a_question_whose_turn_comes_when_the_person_has_left_is_not_shown() {
     assert!(scene.cards.try_recv().is_err());
 }
 
+// spec: ASK-03
+#[tokio::test(start_paused = true)]
+async fn with_nobody_connected_no_card_before_it_holds_a_question() {
+    let mut scene = Scene::new();
+    let _first = scene.ask(which());
+    let _up = scene.card().await;
+    scene.port.leave();
+    let begun = Instant::now();
+    let second = scene.ask(json!({"question": "And now?"}));
+    assert_eq!(error(in_time(second).await.expect("no panic")).code, "nobody_connected");
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+}
+
 // spec: ASK-02, ASK-05
 #[tokio::test(start_paused = true)]
 async fn fifteen_minutes_of_silence_are_an_error_in_which_nothing_was_chosen() {
@@ -135,7 +148,10 @@ async fn the_time_begins_when_the_card_goes_up() {
     let before = tokio::spawn(async move { queue.present(permission).await });
     let up = scene.card().await;
     let asked = scene.ask(which());
+    // It stands in the line now, and time goes by.
+    tokio::task::yield_now().await;
     advance(2 * QUARTER).await;
+    tokio::task::yield_now().await;
     assert!(!asked.is_finished());
     up.answer(Reply::Skipped);
     before.await.expect("no panic").expect("a reply");

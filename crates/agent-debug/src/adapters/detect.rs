@@ -103,7 +103,10 @@ impl Detected {
     pub(crate) fn why_not(&self) -> Option<String> {
         let marker = self.marker.is_none().then(|| {
             let names = self.adapter.markers.join(", ");
-            format!("no marker of its projects here ({names})")
+            format!(
+                "no file here marks a project of its kind; an adapter starts only where one does: {names} (an empty one is \
+                 enough)"
+            )
         });
         let program = self.program.as_ref().err();
         let program = program.map(|missing| format!("{missing}; {}", self.adapter.install));

@@ -232,7 +232,7 @@ impl Debugger {
         report.output = new_output(live);
         report.notes.extend(trouble(live));
         report.notes.push(format!(
-            "still running after {} s; continue waits again, pause stops it, terminate ends it",
+            "still running after {} s; continue waits again, pause asks it to stop, terminate ends it",
             seconds(wait)
         ));
         report

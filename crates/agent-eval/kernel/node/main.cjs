@@ -41,6 +41,9 @@ const later = setTimeout;
 let exited = null;
 let stray = null;
 
+// To a socket Node would write what does not fit later, behind the marks that follow.
+for (const output of [process.stdout, process.stderr]) output._handle?.setBlocking?.(true);
+
 /** A rejection or exception that nobody waits for: the running cell's error, or a remark. It never ends the process. */
 const strayed = (kind) => (thrown) => {
   if (thrown instanceof Exit) {

@@ -2,15 +2,18 @@ use genai::chat::{ChatStreamEvent, ContentPart, StopReason as Reason, StreamEnd,
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Format, ends::Ends};
-use crate::{Delta, RawCall, StopReason, Usage};
+use super::{Format, noted::Frames};
+use crate::{Delta, ModelError, ModelErrorKind, RawCall, StopReason, Usage};
+
+/// What becomes of one event.
+type Heard = Vec<Result<Delta, ModelError>>;
 
 /// Hears an answer: puts calls together and names what the provider says in this crate's words.
 pub(super) struct Hearing {
     format: Format,
     model: String,
     calls: Vec<RawCall>,
-    ends: Ends,
+    frames: Frames,
     over: bool,
 }
 
@@ -33,23 +36,24 @@ impl Opaque {
 }
 
 impl Hearing {
-    pub(super) fn new(format: Format, model: &str, ends: Ends) -> Self {
-        Self { format, model: model.to_owned(), calls: Vec::new(), ends, over: false }
+    pub(super) fn new(format: Format, model: &str, frames: Frames) -> Self {
+        Self { format, model: model.to_owned(), calls: Vec::new(), frames, over: false }
     }
 
-    pub(super) fn hear(&mut self, event: ChatStreamEvent) -> Vec<Delta> {
-        match event {
-            ChatStreamEvent::Chunk(chunk) => vec![Delta::Text(chunk.content)],
-            ChatStreamEvent::ReasoningChunk(chunk) => vec![Delta::Reasoning(chunk.content)],
-            ChatStreamEvent::ToolCallChunk(chunk) => vec![self.hear_call(chunk.tool_call)],
-            ChatStreamEvent::End(end) => self.end(end),
-            _ => vec![Delta::Alive],
-        }
+    pub(super) fn hear(&mut self, event: ChatStreamEvent) -> Heard {
+        let delta = match event {
+            ChatStreamEvent::Chunk(chunk) => Delta::Text(chunk.content),
+            ChatStreamEvent::ReasoningChunk(chunk) => Delta::Reasoning(chunk.content),
+            ChatStreamEvent::ToolCallChunk(chunk) => self.hear_call(chunk.tool_call),
+            ChatStreamEvent::End(end) => return self.end(end),
+            _ => Delta::Alive,
+        };
+        vec![Ok(delta)]
     }
 
     /// Hears that nothing comes any more. An answer that said why it ended is complete.
-    pub(super) fn hear_end(&mut self) -> Vec<Delta> {
-        match self.ends.reason() {
+    pub(super) fn hear_end(&mut self) -> Heard {
+        match self.frames.reason() {
             Some(reason) if !self.over => {
                 self.end(StreamEnd { captured_stop_reason: Some(reason), ..StreamEnd::default() })
             }
@@ -60,45 +64,55 @@ impl Hearing {
     fn hear_call(&mut self, piece: ToolCall) -> Delta {
         let ToolCall { call_id, fn_name, fn_arguments, .. } = piece;
         let arguments = fn_arguments.as_str().unwrap_or_default();
-        let call = match self.format {
-            // This format's pieces hold all arguments so far.
-            Format::Anthropic => {
-                let at = self.calls.iter().position(|call| call.id == call_id);
-                let at = at.unwrap_or_else(|| self.begin(call_id, fn_name));
-                arguments.clone_into(&mut self.calls[at].arguments);
-                &self.calls[at]
-            }
-            Format::OpenAi => {
-                let at = match self.find(&call_id, &fn_name) {
-                    Some(at) => at,
-                    None => self.begin(call_id, fn_name),
-                };
-                self.calls[at].arguments.push_str(arguments);
-                &self.calls[at]
+        let at = match self.find(&call_id, &fn_name, arguments) {
+            Some(at) => at,
+            None => {
+                self.calls.push(RawCall::new(call_id, fn_name, ""));
+                self.calls.len() - 1
             }
         };
+        let call = &mut self.calls[at];
+        match self.format {
+            // This format's pieces hold all arguments so far.
+            Format::Anthropic => arguments.clone_into(&mut call.arguments),
+            Format::OpenAi => call.arguments.push_str(arguments),
+        }
         Delta::Writing { tool: call.name.clone(), bytes: call.arguments.len() }
     }
 
-    /// The call that a piece goes on with. A piece without an id comes as `call_N`, where N is the
-    /// number of its call; some servers repeat id and name in each piece, and some number nothing.
-    fn find(&self, id: &str, name: &str) -> Option<usize> {
-        let known = self.calls.iter().position(|call| call.id == id);
-        if known.is_some() || !name.is_empty() {
-            return known;
+    /// The call that a piece goes on with. A call may repeat the id of another one, and is none the less
+    /// a call of its own.
+    fn find(&self, id: &str, name: &str, arguments: &str) -> Option<usize> {
+        let known = self.calls.iter().rposition(|call| call.id == id);
+        let goes_on = |call: &RawCall| match self.format {
+            // What grows shorter began anew.
+            Format::Anthropic => call.name == name && arguments.len() >= call.arguments.len(),
+            // Some servers repeat id and name in each piece. What is whole has no more pieces.
+            Format::OpenAi => {
+                name.is_empty()
+                    || call.name == name && serde_json::from_str::<Value>(&call.arguments).is_err()
+            }
+        };
+        if let Some(at) = known.filter(|at| goes_on(&self.calls[*at])) {
+            return Some(at);
         }
+        if self.format == Format::Anthropic || !name.is_empty() {
+            return None;
+        }
+        // A piece without an id comes as `call_N`, where N is the number of its call. Some servers give
+        // all calls the same number.
         let numbered = id.strip_prefix("call_").and_then(|number| number.parse().ok());
         let last = self.calls.len().checked_sub(1)?;
         Some(numbered.filter(|number| *number <= last).unwrap_or(last))
     }
 
-    fn begin(&mut self, id: String, name: String) -> usize {
-        self.calls.push(RawCall::new(id, name, ""));
-        self.calls.len() - 1
-    }
-
-    fn end(&mut self, end: StreamEnd) -> Vec<Delta> {
+    fn end(&mut self, end: StreamEnd) -> Heard {
         self.over = true;
+        self.calls.extend(self.frames.take_calls());
+        if matches!(end.captured_stop_reason, Some(Reason::ToolCall(_))) && self.calls.is_empty() {
+            let message = "the model says that it calls a tool, and no call of it can be read";
+            return vec![Err(ModelError::new(ModelErrorKind::Unreadable, message))];
+        }
         let stop = stop(end.captured_stop_reason.as_ref(), &self.calls);
         let usage = end.captured_usage.as_ref().map(|usage| Usage {
             input: count(usage.prompt_tokens),
@@ -111,7 +125,7 @@ impl Hearing {
         deltas.extend(opaque.map(Delta::Opaque));
         deltas.extend(usage.map(Delta::Usage));
         deltas.push(Delta::Stop(stop));
-        deltas
+        deltas.into_iter().map(Ok).collect()
     }
 
     fn opaque(&self, end: StreamEnd) -> Option<Value> {

@@ -12,7 +12,7 @@ use reqwest::{
     redirect::Policy,
 };
 
-use super::{Key, ends::Ends, failure, hear::Hearing, request, silent::Silent};
+use super::{Key, failure, hear::Hearing, noted::Frames, request, silent::Silent};
 use crate::{DeltaStream, Model, ModelError, ModelErrorKind, ModelLimits, Request};
 
 /// Tokens of context of Anthropic's models, unless the host says otherwise.
@@ -166,22 +166,22 @@ impl Model for Remote {
 
     fn stream<'a>(&'a self, asked: Request<'a>) -> DeltaStream<'a> {
         let chat = request::chat(self.format, &self.model, &asked);
-        let ends = Ends::default();
-        let noted = ends.clone();
+        let frames = Frames::default();
+        let seen = frames.clone();
         let options = request::options(self.format, &self.model, &asked)
-            .with_raw_frame_fn(move |_, frame| noted.note(frame.data));
+            .with_raw_frame_fn(move |_, frame| seen.note(frame.data));
         let open = async move {
             let opened = self.client.exec_chat_stream(self.target(), chat, Some(&options)).await;
             opened.map(|opened| opened.stream)
         };
-        let mut hearing = Hearing::new(self.format, &self.model, ends);
+        let mut hearing = Hearing::new(self.format, &self.model, frames);
         let events = Silent(Box::pin(open.try_flatten_stream()));
         let events = events.map(Some).chain(stream::once(async { None }));
         let deltas = events.flat_map(move |event| {
             stream::iter(match event {
-                Some(Ok(event)) => hearing.hear(event).into_iter().map(Ok).collect(),
+                Some(Ok(event)) => hearing.hear(event),
                 Some(Err(error)) => vec![Err(self.failed(error))],
-                None => hearing.hear_end().into_iter().map(Ok).collect(),
+                None => hearing.hear_end(),
             })
         });
         Box::pin(deltas)

@@ -34,7 +34,8 @@ pub(crate) fn trials() -> Vec<Trial> {
             what_it_thinks_aloud_is_shown_and_goes_back_with_its_calls
             reasons_of_the_end_are_told_apart
             a_plan_surface_offers_no_tool_that_writes
-            ids_that_a_server_uses_again_do_no_harm;
+            ids_that_a_server_uses_again_do_no_harm
+            a_second_call_under_the_same_id_is_told_and_not_made;
         failures:
             too_many_requests_wait_as_they_are_asked
             failures_of_the_server_are_tried_again
@@ -61,6 +62,10 @@ pub(crate) fn trials() -> Vec<Trial> {
     let name = "wire::places::a_server_on_this_machine_is_asked_without_a_proxy";
     trials.push(Trial::test(name, || {
         places::a_server_on_this_machine_is_asked_without_a_proxy();
+        Ok(())
+    }));
+    trials.push(Trial::test("wire::places::calls_without_a_number_are_made", || {
+        run_live(places::calls_without_a_number_are_made());
         Ok(())
     }));
     trials.push(Trial::test("wire::places::a_stream_without_its_last_frame_is_complete", || {

@@ -220,7 +220,8 @@ impl Report {
         }
         if written.is_empty() && self.open().is_empty() && self.has_written {
             let alone = others.is_empty() && self.pending.is_empty();
-            let place = if alone { "" } else { "in what was written: " };
+            let place =
+                if alone || self.state == State::Clean { "" } else { "in what was written: " };
             line(&mut out, &format!("{place}{}", self.why()));
         }
         self.print_pending(&mut out);
@@ -317,7 +318,9 @@ impl Report {
                     self.elsewhere
                 )
             }
-            (State::Clean, true) => "no errors or warnings, confirmed".to_owned(),
+            (State::Clean, true) => {
+                "no errors or warnings in what was written, confirmed".to_owned()
+            }
             (_, true) if new == 0 => format!("no new diagnostics; {old} from before"),
             (_, true) => format!("{new} new, {old} from before"),
         }

@@ -27,8 +27,9 @@ pub struct Reference {
     pub range: Range,
 }
 
-/// Holds a rename against the references of the symbol, asked for before it: each in the project must be edited. Servers rename
-/// in open files alone, or before they have read the project, and say nothing of it.
+/// Holds a rename against the references of the symbol, asked for before it: each in the project that has its name must be
+/// edited. Servers rename in open files alone, or before they have read the project, and say nothing of it. A reference by
+/// another name, such as an alias of an import, stays as it is.
 ///
 /// # Errors
 /// `partial_rename`, which names what is missing.
@@ -36,6 +37,7 @@ pub fn check_complete(
     workspace: &Workspace,
     changes: &Changes,
     references: &[Reference],
+    name: &str,
     encoding: PositionEncoding,
 ) -> Result<(), ToolError> {
     let mut texts: BTreeMap<&WorkspacePath, Document> = BTreeMap::new();
@@ -55,7 +57,8 @@ pub fn check_complete(
             .iter()
             .flat_map(|file| &file.edits)
             .any(|edit| edit.range.start <= place.end && place.start <= edit.range.end);
-        if !reached {
+        let written = document.text().get(place.clone()).unwrap_or_default();
+        if !reached && (written.is_empty() || written.contains(name)) {
             let place = document.place(place.start);
             missing.push(Location {
                 file: workspace.show(path),

@@ -120,7 +120,8 @@ impl Lsp {
         check_not_empty(&changes, &old)?;
         check_ranges(&changes.edits, language, &old)?;
         if let Some(references) = &references {
-            check_complete(&self.shared.workspace, &changes, references, client.encoding())?;
+            let workspace = &self.shared.workspace;
+            check_complete(workspace, &changes, references, &old, client.encoding())?;
         }
         let left = {
             let (workspace, plan) = (self.shared.workspace.clone(), changes.plan().clone());

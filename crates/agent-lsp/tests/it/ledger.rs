@@ -109,7 +109,10 @@ fn what_was_fixed_and_comes_back_is_new_again() {
     let mut ledger = knowing(&[error(1, "m")]);
     let report = write(&mut ledger, &[]);
     assert_eq!((fixed(&report), report.state), (vec!["1 m".to_owned()], State::Clean));
-    assert_eq!(report.text(), "fixed: 1 error\nno errors or warnings, confirmed");
+    assert_eq!(
+        report.text(),
+        "fixed: 1 error\nno errors or warnings in what was written, confirmed"
+    );
     assert_eq!(new(&write(&mut ledger, &[error(1, "m")])), ["a.py:1 m"]);
 }
 
@@ -428,7 +431,7 @@ fn a_flood_is_cut_and_the_cut_is_said() {
     let text = ledger.settle(&[Written::new("a.py", Some(""), Some(""))], observed).text();
     assert!(text.starts_with("new in other files: 28 errors\nb\n  1:1 error m1\n  2:1 error m2\n  3:1 error m3\n  and 1 more\nc\n"), "{text}");
     assert!(
-        text.ends_with("and 2 more files\nin what was written: no errors or warnings, confirmed"),
+        text.ends_with("and 2 more files\nno errors or warnings in what was written, confirmed"),
         "{text}"
     );
 }

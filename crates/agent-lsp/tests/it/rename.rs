@@ -227,6 +227,8 @@ fn a_rename_that_misses_a_reference_names_it() {
         ("lib.ts", "export const area = 1;\narea;\n"),
         ("use.ts", "import { area } from './lib';\n  area(2);\n"),
         ("node_modules/x/i.ts", "area\n"),
+        ("many.ts", &"area;\n".repeat(30)),
+        ("alias.ts", "import { area as size } from './lib';\nsize;\n"),
     ]);
     let reference = |file: &str, line: u32, start: u32| Reference {
         path: checkout.path(file),
@@ -244,10 +246,11 @@ fn a_rename_that_misses_a_reference_names_it() {
         (checkout.uri("use.ts")): [edit((0, 9), (0, 13), "x"), edit((1, 2), (1, 6), "x")],
     }});
     let full = checkout.read_edit(full, Utf16).unwrap();
-    assert!(rename::check_complete(&checkout.workspace, &full, &all, Utf16).is_ok());
+    assert!(rename::check_complete(&checkout.workspace, &full, &all, "area", Utf16).is_ok());
     let part = checkout.changes("lib.ts", json!([edit((0, 13), (0, 17), "x")]));
     let part = checkout.read_edit(part, Utf16).unwrap();
-    let error = rename::check_complete(&checkout.workspace, &part, &all, Utf16).unwrap_err();
+    let error =
+        rename::check_complete(&checkout.workspace, &part, &all, "area", Utf16).unwrap_err();
     assert_eq!(error.code, "partial_rename");
     assert!(
         error.message.ends_with(
@@ -261,8 +264,12 @@ fn a_rename_that_misses_a_reference_names_it() {
         error.data["missing"][2],
         json!({"file": "use.ts", "line": 2, "column": 3, "text": "area(2);"})
     );
-    let many: Vec<_> = (0..30).map(|line| reference("use.ts", line % 2, line)).collect();
-    let error = rename::check_complete(&checkout.workspace, &part, &many, Utf16).unwrap_err();
+    // By another name it is not what is renamed.
+    let alias = [reference("alias.ts", 0, 17), reference("alias.ts", 1, 0)];
+    assert!(rename::check_complete(&checkout.workspace, &full, &alias, "area", Utf16).is_ok());
+    let many: Vec<_> = (0..30).map(|line| reference("many.ts", line, 0)).collect();
+    let error =
+        rename::check_complete(&checkout.workspace, &part, &many, "area", Utf16).unwrap_err();
     assert!(error.message.contains("more"), "{}", error.message);
     assert!(error.data["missing"].as_array().unwrap().len() <= rename::MISSING_LIMIT);
 }

@@ -39,7 +39,7 @@ fn ways() -> [(&'static str, Toy, &'static str); 5] {
 }
 
 /// What a write says, if no more than that it broke nothing.
-const CLEAN: &str = "no errors or warnings, confirmed";
+const CLEAN: &str = "no errors or warnings in what was written, confirmed";
 
 // spec: LSP-13, LSP-14
 // report: D2
@@ -68,7 +68,10 @@ pub(crate) async fn a_write_tells_what_it_broke_and_what_it_fixed() {
         assert_eq!(fixed_of(&fixed), ["undefined name areas", "old"], "{name}");
         assert_eq!(
             (state_of(&fixed), woven(&fixed).as_str()),
-            ("clean", "fixed: 1 error, 1 warning\nno errors or warnings, confirmed"),
+            (
+                "clean",
+                "fixed: 1 error, 1 warning\nno errors or warnings in what was written, confirmed"
+            ),
             "{name}"
         );
         // What was fixed and comes back is new again.
@@ -160,7 +163,7 @@ pub(crate) async fn new_errors_of_other_files_are_told() {
         assert_eq!(
             woven(&written),
             "new in other files: 1 error\nuser.toy\n  1:1 error[E1] undefined name area (toy)\n\
-             in what was written: no errors or warnings, confirmed",
+             no errors or warnings in what was written, confirmed",
             "{name}"
         );
         let again = checkout.write("lib.toy", "def areas\n# more\n").await;
@@ -265,7 +268,7 @@ pub(crate) async fn created_files_are_announced_and_deleted_ones_forgotten() {
     assert_eq!(
         woven(&deleted),
         "new in other files: 1 error\nuser.toy\n  1:1 error[E1] undefined name area (toy)\n\
-         in what was written: no errors or warnings, confirmed"
+         no errors or warnings in what was written, confirmed"
     );
     let log = checkout.until_sent("textDocument/didClose", 1).await;
     let names = about(&log, &uri);
@@ -344,7 +347,8 @@ pub(crate) async fn a_late_clean_names_its_file() {
     checkout.diagnostics("a.toy").await;
     checkout.write("a.toy", "def areas\n").await;
     let told = until_late(&checkout).await;
-    let expected = "since the last result, a.toy: no errors or warnings, confirmed";
+    let expected =
+        "since the last result, a.toy: no errors or warnings in what was written, confirmed";
     assert!(told.contains(expected), "{told}");
 }
 
@@ -365,7 +369,7 @@ pub(crate) async fn a_clean_write_says_that_other_files_have_errors() {
     checkout.write("b.toy", "def nothing\n").await;
     assert_eq!(
         woven(&checkout.write("a.toy", "def area\n#\n").await),
-        "no errors or warnings, confirmed"
+        "no errors or warnings in what was written, confirmed"
     );
 }
 
@@ -391,7 +395,7 @@ pub(crate) async fn open_files_that_are_too_many_to_ask_about_are_named() {
 
 // spec: LSP-13, LSP-16
 pub(crate) async fn other_files_that_do_not_settle_are_pending_and_told_late() {
-    const CONFIRMED: &str = "in what was written: no errors or warnings, confirmed\n";
+    const CONFIRMED: &str = "no errors or warnings in what was written, confirmed\n";
     // Which question is the first about the other file after the write.
     let ways = [
         (2, ("lib.toy", None), "unknown", ""),

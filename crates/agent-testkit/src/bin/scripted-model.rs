@@ -2,6 +2,8 @@
 //!
 //! It prints its address, notes on standard error what it is asked, and runs until it is interrupted.
 
+#![expect(clippy::print_stderr, reason = "a program tells its person what it is asked")]
+
 use std::{io, path::PathBuf, process::ExitCode};
 
 use agent_testkit::model::serve_file;

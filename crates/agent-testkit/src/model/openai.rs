@@ -22,6 +22,13 @@ pub(super) fn frames(rule: &Rule, request: &Received, number: usize) -> Vec<Vec<
     frames.extend(rule.text.iter().map(|text| delta(json!({"content": text}))));
     for (index, call) in rule.calls.iter().enumerate() {
         let id = call.id.clone().unwrap_or_else(|| format!("call_{number}x{}", index + 1));
+        if call.unnumbered {
+            frames.push(delta(json!({"tool_calls": [{
+                "id": id, "type": "function",
+                "function": {"name": call.name, "arguments": call.text()},
+            }]})));
+            continue;
+        }
         frames.push(delta(json!({"tool_calls": [{
             "index": index, "id": id, "type": "function",
             "function": {"name": call.name, "arguments": ""},

@@ -92,6 +92,9 @@ pub struct Call {
     /// What is sent instead of JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub malformed: Option<String>,
+    /// In OpenAI's format the call comes whole and without its number, as some servers send it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unnumbered: bool,
 }
 
 /// An answer that is an error.

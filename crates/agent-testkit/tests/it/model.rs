@@ -1,3 +1,5 @@
+#![expect(clippy::unwrap_used, reason = "a helper of tests fails as a test does")]
+
 use std::{
     collections::BTreeMap,
     env, fs,

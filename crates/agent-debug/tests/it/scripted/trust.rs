@@ -88,9 +88,7 @@ pub(crate) fn an_adapter_needs_its_marker_and_its_program() {
         let launch = json!({"op": "launch", "program": "prog"});
         let error = checkout.call(launch).await.unwrap_err();
         assert_eq!(error.code, "no_adapter");
-        assert!(
-            error.message.contains("no marker of its projects here (Cargo.toml, CMakeLists.txt)")
-        );
+        assert!(error.message.contains("no file here marks a project of its kind"));
         std::fs::write(checkout.folder.path().join("main.go"), "package main\n").unwrap();
         let launch = json!({"op": "launch", "program": "main.go"});
         let error = checkout.call(launch).await.unwrap_err();

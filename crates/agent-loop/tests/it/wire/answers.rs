@@ -303,7 +303,7 @@ pub(crate) async fn ids_that_a_server_uses_again_do_no_harm(format: Format) {
             id: Some("call_0".into()),
             name: "read".into(),
             args: json!({"path": path}),
-            malformed: None,
+            ..Call::default()
         }],
         ..Rule::default()
     };
@@ -312,4 +312,23 @@ pub(crate) async fn ids_that_a_server_uses_again_do_no_harm(format: Format) {
     assert!(turn.end.is_done(), "{:?}", turn.end);
     let ids: Vec<String> = peer.toolbox.made().into_iter().map(|(id, _, _)| id).collect();
     assert_eq!(ids, ["call_0", "call-2"]);
+}
+
+pub(crate) async fn a_second_call_under_the_same_id_is_told_and_not_made(format: Format) {
+    let call = |name: &str, args: Value| Call {
+        id: Some("same".into()),
+        name: name.into(),
+        args,
+        ..Call::default()
+    };
+    for second in [call("broken", json!({"n": 1})), call("read", json!({"path": "y"}))] {
+        let calls = vec![call("read", json!({"path": "x"})), second];
+        let mut peer = peer(format, [Rule { calls, ..Rule::default() }, Rule::text("I see.")]);
+        let (turn, _) = peer.ask("look").await;
+        assert!(turn.end.is_done(), "{:?}", turn.end);
+        assert_eq!(peer.toolbox.made(), [("same".into(), "read".into(), json!({"path": "x"}))]);
+        let told = told(peer.conversation.messages());
+        assert_eq!(told[0], (Outcome::Ok, "content of x".to_owned()));
+        assert!(told[1].1.contains("two calls of one message have the id same"), "{told:?}");
+    }
 }

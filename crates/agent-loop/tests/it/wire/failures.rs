@@ -91,7 +91,7 @@ pub(crate) async fn a_slow_start_is_waited_for(format: Format) {
 pub(crate) async fn a_server_that_falls_silent_is_left_and_asked_again(format: Format) {
     let hang = Rule { breaks: Some(Break { after: 3, how: How::Hang }), ..Rule::text("half") };
     let mut peer = peer(format, [hang, Rule::text("here")]);
-    peer.agent = peer.agent.silence(Duration::from_millis(200));
+    peer.agent = peer.agent.silence(Duration::from_secs(1));
     let (turn, events) = peer.ask("hello").await;
     assert_eq!((turn.end.is_done(), turn.text.as_str()), (true, "here"));
     assert_eq!(retries(&events)[0].0, "timeout");

@@ -4,7 +4,7 @@ use agent_loop::{
     Model, ModelLimits, Retry,
     providers::{self, Remote},
 };
-use agent_testkit::model::{Break, Format, How, ModelServer, Rule, Script};
+use agent_testkit::model::{Break, Call, Format, How, ModelServer, Rule, Script};
 use serde_json::json;
 
 use super::peer::{agent_of, named, peer, remote, retries};
@@ -107,6 +107,31 @@ pub(crate) async fn a_stream_without_its_last_frame_is_complete() {
     assert_eq!((turn.end.is_done(), turn.text.as_str()), (true, "here"));
     assert_eq!(peer.toolbox.made()[0].2, json!({"path": "x"}));
     assert_eq!(retries(&events), []);
+}
+
+/// Some servers of OpenAI's format send calls whole and do not number them.
+pub(crate) async fn calls_without_a_number_are_made() {
+    let call = |path: &str| Call {
+        name: "read".into(),
+        args: json!({"path": path}),
+        unnumbered: true,
+        ..Call::default()
+    };
+    let first = Rule { calls: vec![call("x"), call("y")], ..Rule::default() };
+    let none = Rule { stop: Some("tool_calls".into()), ..Rule::text("I call.") };
+    let mut peer = peer(Format::OpenAi, [first, Rule::text("here"), none]);
+    let (turn, _) = peer.ask("hello").await;
+    assert_eq!((turn.end.is_done(), turn.text.as_str()), (true, "here"));
+    let made: Vec<_> = peer.toolbox.made().into_iter().map(|(_, _, args)| args).collect();
+    assert_eq!(made, [json!({"path": "x"}), json!({"path": "y"})]);
+    let (turn, _) = peer.ask("and now?").await;
+    assert_eq!(
+        end(&turn.end)["error"],
+        json!({
+            "kind": "unreadable",
+            "message": "the model says that it calls a tool, and no call of it can be read",
+        })
+    );
 }
 
 pub(crate) fn addresses_are_read_and_wrong_ones_refused() {

@@ -1,0 +1,100 @@
+//! Conversations in the state folder: a journal for each, a message a line, written as they come, so that one that was killed
+//! can be gone on with.
+
+use std::{
+    fs,
+    io::{self, BufRead as _, Write as _},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use agent_loop::{Conversation, Message};
+use anyhow::{Context as _, Result, bail};
+use sha2::{Digest as _, Sha256};
+
+use crate::state::State;
+
+/// So many bytes of a hash name a working directory.
+const NAME_BYTES: usize = 8;
+
+const ENDING: &str = "jsonl";
+
+/// The conversations of one working directory.
+pub(crate) struct Conversations {
+    folder: Option<PathBuf>,
+}
+
+/// A journal that is being written. What cannot be written is said once, and the conversation goes on.
+pub(crate) struct Journal {
+    file: Mutex<Option<fs::File>>,
+    path: Option<PathBuf>,
+}
+
+impl Conversations {
+    pub(crate) fn of(state: &State, working: &Path) -> Self {
+        let hash = Sha256::digest(working.as_os_str().as_encoded_bytes());
+        let name: String = hash[..NAME_BYTES].iter().map(|byte| format!("{byte:02x}")).collect();
+        let home = state.home().filter(|_| state.problem().is_none());
+        Self { folder: home.map(|home| home.join("conversations").join(name)) }
+    }
+
+    /// A new journal, named after its run.
+    pub(crate) fn begin(&self, state: &State) -> Result<Journal> {
+        let Some(folder) = &self.folder else {
+            return Ok(Journal { file: Mutex::new(None), path: None });
+        };
+        let path = folder.join(state.run()).with_extension(ENDING);
+        State::write(&path, b"").with_context(|| format!("{}", path.display()))?;
+        Journal::of(path)
+    }
+
+    /// The last conversation here, and its journal to go on in.
+    pub(crate) fn last(&self) -> Result<(Conversation, Journal)> {
+        let entries = self.folder.iter().flat_map(fs::read_dir).flatten().flatten();
+        let mut all: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        all.retain(|path| path.extension().is_some_and(|ending| ending == ENDING));
+        // Their names begin with the time of their start; one that nobody said anything in is none.
+        all.sort();
+        let said = |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
+        let Some(path) = all.into_iter().rev().find(said) else {
+            bail!("there is no conversation of this working directory to go on with");
+        };
+        let conversation = read(&path)?;
+        // A line that broke off would swallow the next one.
+        let mut whole = Vec::new();
+        for message in conversation.messages() {
+            serde_json::to_writer(&mut whole, &**message)?;
+            whole.push(b'\n');
+        }
+        State::replace(&path, &whole).with_context(|| format!("{}", path.display()))?;
+        Ok((conversation, Journal::of(path)?))
+    }
+}
+
+impl Journal {
+    fn of(path: PathBuf) -> Result<Self> {
+        let file = fs::OpenOptions::new().append(true).open(&path);
+        let file = file.with_context(|| format!("{}", path.display()))?;
+        Ok(Self { file: Mutex::new(Some(file)), path: Some(path) })
+    }
+
+    /// Adds a message.
+    pub(crate) fn add(&self, message: &Message) {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(open) = file.as_mut() else { return };
+        let line = serde_json::to_string(message).map_err(io::Error::from);
+        if let Err(error) = line.and_then(|line| writeln!(open, "{line}")) {
+            *file = None;
+            let path = self.path.as_deref().unwrap_or(Path::new("")).display();
+            crate::style::remark(format!("the conversation is not kept any more: {path}: {error}"));
+        }
+    }
+}
+
+/// A line that broke off, such as by a full disk or a power cut, ends what is read.
+fn read(path: &Path) -> Result<Conversation> {
+    let file = fs::File::open(path).with_context(|| format!("{}", path.display()))?;
+    let lines = io::BufReader::new(file).lines().map_while(Result::ok);
+    let messages = lines.map_while(|line| serde_json::from_str::<Message>(&line).ok());
+    Ok(Conversation::from_messages(messages.map(Arc::new)))
+}

@@ -1,0 +1,110 @@
+//! What a person types: something for the model, or a command.
+
+use agent_tiers::Surface;
+
+/// A line of the conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Typed {
+    Nothing,
+    Said(String),
+    Command(Command),
+    /// A command that is none, with what is wrong.
+    Unknown(String),
+}
+
+/// Something for the program itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    Help,
+    Tools,
+    Surface(Surface),
+    Vibe(Vibe),
+    Workers,
+    Open(Option<usize>),
+    Answer(String),
+    Cost,
+    Quit,
+}
+
+/// Whether the model has workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Vibe {
+    On,
+    Off,
+}
+
+/// The commands with what they do.
+pub(crate) const COMMANDS: [(&str, &str); 11] = [
+    ("/plan", "offer the model what reads, and nothing that changes or runs anything"),
+    ("/full", "offer it all tools again"),
+    ("/vibe on|off", "let it have workers, or end them"),
+    ("/workers", "list the workers"),
+    ("/tools", "list the tools that it is offered"),
+    ("/open [N]", "show the whole result of call N, or of the last one"),
+    ("/answer …", "answer the card that came up while you typed"),
+    ("/cost", "say how many tokens were used"),
+    ("/help", "list these"),
+    ("/quit", "leave; Ctrl-D does too"),
+    ("//…", "say something that begins with /"),
+];
+
+impl Typed {
+    pub(crate) fn read(line: &str) -> Self {
+        let line = line.trim();
+        if line.is_empty() {
+            return Typed::Nothing;
+        }
+        let Some(command) = line.strip_prefix('/') else { return Typed::Said(line.to_owned()) };
+        if command.starts_with('/') {
+            return Typed::Said(command.to_owned());
+        }
+        let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+        let rest = rest.trim();
+        let command = match (name, rest) {
+            ("help", "") => Command::Help,
+            ("tools", "") => Command::Tools,
+            ("plan", "") => Command::Surface(Surface::Plan),
+            ("full", "") => Command::Surface(Surface::Full),
+            ("vibe", "on") => Command::Vibe(Vibe::On),
+            ("vibe", "off") => Command::Vibe(Vibe::Off),
+            ("workers", "") => Command::Workers,
+            ("open", "") => Command::Open(None),
+            ("open", number) => match number.parse() {
+                Ok(number) => Command::Open(Some(number)),
+                Err(_) => return Typed::Unknown("/open takes the number of a call".to_owned()),
+            },
+            ("answer", answer) => Command::Answer(answer.to_owned()),
+            ("cost", "") => Command::Cost,
+            ("quit" | "exit", "") => Command::Quit,
+            _ => {
+                return Typed::Unknown(format!("there is no command /{command}; /help lists them"));
+            }
+        };
+        Typed::Command(command)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_for_the_model_or_for_the_program() {
+        let cases = [
+            ("", Typed::Nothing),
+            ("  hello ", Typed::Said("hello".into())),
+            ("/plan", Typed::Command(Command::Surface(Surface::Plan))),
+            ("/vibe on", Typed::Command(Command::Vibe(Vibe::On))),
+            ("/open", Typed::Command(Command::Open(None))),
+            ("/open 12", Typed::Command(Command::Open(Some(12)))),
+            ("/answer 1 and more", Typed::Command(Command::Answer("1 and more".into()))),
+            ("//etc/hosts is wrong", Typed::Said("/etc/hosts is wrong".into())),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(Typed::read(line), expected, "{line}");
+        }
+        for wrong in ["/etc/hosts", "/vibe", "/open x", "/plan now"] {
+            assert!(matches!(Typed::read(wrong), Typed::Unknown(_)), "{wrong}");
+        }
+    }
+}
