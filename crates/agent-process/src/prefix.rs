@@ -1,14 +1,13 @@
 //! A command before the command: `bwrap … --`, `docker exec -i NAME`, `ssh HOST`.
 
 use std::{
-    env,
     ffi::{OsStr, OsString},
     fmt,
     os::unix::ffi::{OsStrExt as _, OsStringExt as _},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
-use crate::{Command, MARK_VARIABLE, Sandbox};
+use crate::{Command, CommandLine, MARK_VARIABLE, NoCommandLine, Sandbox};
 
 /// Programs that go to files of their own: what is looked for on the host is not there.
 const ELSEWHERE: [&str; 6] = ["docker", "podman", "nerdctl", "kubectl", "ssh", "lxc-attach"];
@@ -33,30 +32,23 @@ pub struct Prefix {
 
 /// A prefix that cannot be one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NoPrefix(String);
+pub struct NoPrefix(NoCommandLine);
 
 impl Prefix {
-    /// Reads a command line: words apart by spaces, `'…'`, `"…"` and `\` as a shell takes them, nothing expanded. The program is
-    /// looked for on the search path now.
+    /// Reads a command line as [`CommandLine::parse`] does.
     ///
     /// # Errors
     ///
     /// Words about what is missing.
     pub fn parse(line: &str) -> Result<Self, NoPrefix> {
-        let mut words = split(line)?.into_iter();
-        let Some(first) = words.next() else {
-            return Err(NoPrefix(
-                "a sandbox is a command such as `bwrap --ro-bind / / --`".to_owned(),
-            ));
-        };
-        let program = find(&first)?;
+        let CommandLine { program, args } = CommandLine::parse(line).map_err(NoPrefix)?;
         let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Self {
             joins: name == JOINS,
             elsewhere: ELSEWHERE.contains(&name.as_str()),
             name,
             program,
-            args: words.map(OsString::from).collect(),
+            args: args.into_iter().map(OsString::from).collect(),
             folder: None,
         })
     }
@@ -107,51 +99,6 @@ impl Sandbox for Prefix {
     }
 }
 
-fn find(name: &str) -> Result<PathBuf, NoPrefix> {
-    let path = Path::new(name);
-    if path.is_absolute() {
-        return Ok(path.to_owned());
-    }
-    if name.contains('/') {
-        return Err(NoPrefix(format!("{name} has to be a name or an absolute path")));
-    }
-    let search = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&search)
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(name))
-        .find(|path| path.is_file())
-        .ok_or_else(|| {
-            NoPrefix(format!("{name} was not found; install it, or name another sandbox"))
-        })
-}
-
-/// Splits a command line as a shell does, without expanding anything.
-fn split(line: &str) -> Result<Vec<String>, NoPrefix> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut rest = line.chars();
-    while let Some(c) = rest.next() {
-        match c {
-            c if c.is_whitespace() => words.extend(word.take()),
-            '\'' | '"' => {
-                let word = word.get_or_insert_default();
-                loop {
-                    match rest.next() {
-                        Some(end) if end == c => break,
-                        Some('\\') if c == '"' => word.extend(rest.next()),
-                        Some(other) => word.push(other),
-                        None => return Err(NoPrefix(format!("a {c} is not closed in `{line}`"))),
-                    }
-                }
-            }
-            '\\' => word.get_or_insert_default().extend(rest.next()),
-            c => word.get_or_insert_default().push(c),
-        }
-    }
-    words.extend(word);
-    Ok(words)
-}
-
 /// A word that a shell takes as it is.
 fn quote(word: &OsStr) -> OsString {
     let mut quoted = vec![b'\''];
@@ -167,7 +114,7 @@ fn quote(word: &OsStr) -> OsString {
 
 impl fmt::Display for NoPrefix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        write!(f, "{}; a sandbox is a command such as `bwrap --ro-bind / / --`", self.0)
     }
 }
 
@@ -176,17 +123,6 @@ impl std::error::Error for NoPrefix {}
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_command_line_is_split_as_a_shell_does() {
-        let words = |line: &str| split(line).map_err(|error| error.to_string());
-        assert_eq!(
-            words("bwrap --bind '/a b' \"/c\\\"d\" e\\ f ''").unwrap(),
-            ["bwrap", "--bind", "/a b", "/c\"d", "e f", ""]
-        );
-        assert_eq!(words("x 'y"), Err("a ' is not closed in `x 'y`".to_owned()));
-        assert_eq!(words("  ").unwrap(), Vec::<String>::new());
-    }
 
     #[test]
     fn what_a_remote_shell_reads_is_quoted() {

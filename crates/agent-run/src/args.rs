@@ -53,6 +53,12 @@ pub(crate) struct Options {
     /// The model of a conversation: NAME, anthropic:NAME or openai:NAME [default: `model` of your config.toml]
     #[arg(long, global = true, value_name = "MODEL")]
     pub model: Option<String>,
+    /// What background workers of a tier are: TIER=COMMAND, such as 'fast=claude -p {brief}'; once for each tier
+    #[arg(long, global = true, value_name = "TIER=COMMAND")]
+    pub worker: Vec<String>,
+    /// Turn on background workers, the tools vibe_*
+    #[arg(long, global = true)]
+    pub vibe: bool,
     /// Print results as JSON, one object a line
     #[arg(long, global = true)]
     pub json: bool,

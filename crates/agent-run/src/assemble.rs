@@ -2,6 +2,7 @@
 
 use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
+use agent_ask::{Asker, Conversation};
 use agent_astgrep::{Structure, Trees};
 use agent_builtins::{Resources, default_rules};
 use agent_debug::Debugger;
@@ -13,10 +14,11 @@ use agent_lsp::{
     Lsp,
     table::{ServerTable, Trust},
 };
-use agent_process::{Guard, Launcher, Prefix};
+use agent_process::{EnvironmentRule, Guard, Launcher, Prefix};
 use agent_shell::Shell;
 use agent_tiers::{Approval, ApproveMode, Run, View};
 use agent_tool_core::{CardPort, CardQueue, Limits, Tier, Tool, for_person};
+use agent_vibe::{RosterLimits, Workers};
 use agent_workspace::{ErrorKind, Root, WalkOptions, Workspace, WorkspacePath};
 use anyhow::{Context, Result, bail};
 
@@ -27,6 +29,7 @@ use crate::{
     state::State,
     style::{FAINT, in_style, remark as say},
     terminal::Terminal,
+    workers::{Crew, WorkerUsage},
 };
 
 /// What `--sandbox` takes to run on the host although a configuration names a sandbox.
@@ -43,6 +46,25 @@ pub(crate) struct Assembled {
     pub lsp: Lsp,
     pub debugger: Debugger,
     pub interpreters: Interpreters,
+    /// The background workers; none where vibe mode was not wished for.
+    pub workers: Option<Workers>,
+    /// What the models of workers in this process used.
+    #[allow(dead_code, reason = "for a conversation, which shows it")]
+    pub worker_usage: WorkerUsage,
+    /// The one line in which permissions and questions wait for their person.
+    #[allow(dead_code, reason = "for a conversation, which has cards of its own")]
+    pub cards: CardQueue,
+}
+
+/// Whether a run has background workers.
+#[derive(Debug, Default)]
+pub(crate) enum Vibe {
+    #[default]
+    Off,
+    /// Those that its person configured.
+    Configured,
+    /// Those of the run's host.
+    Of(Workers),
 }
 
 /// What one command wants of its run.
@@ -56,6 +78,9 @@ pub(crate) struct Wishes {
     /// What is kept between searches: a run of a single call keeps nothing.
     pub trees: Trees,
     pub transcript: Option<PathBuf>,
+    /// Where questions are asked; without it there is no `ask_user`.
+    pub conversation: Option<Conversation>,
+    pub vibe: Vibe,
 }
 
 impl Wishes {
@@ -64,7 +89,8 @@ impl Wishes {
         let asks = config.approve.unwrap_or_else(default_approve) == Approve::Ask;
         let port: Arc<dyn CardPort> =
             if asks && Terminal::is_there() { Arc::new(Terminal::new()) } else { Arc::new(Nobody) };
-        Self { port, transcript, ..Self::of_nobody() }
+        let conversation = port.connected().then(|| Conversation::new("terminal"));
+        Self { port, transcript, conversation, ..Self::of_nobody() }
     }
 
     /// A run that calls nothing which asks.
@@ -75,6 +101,8 @@ impl Wishes {
             tools: Vec::new(),
             trees: Trees::default(),
             transcript: None,
+            conversation: None,
+            vibe: Vibe::Off,
         }
     }
 }
@@ -110,13 +138,35 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
     let debugger = debugger(config, &workspace, &guard);
     let ground = Ground::of(config, &guard)?;
     let interpreters = interpreters(config, &workspace, &ground);
-    let resources = Resources::new()
+    let cards = CardQueue::new(wishes.port);
+    let worker_usage = WorkerUsage::default();
+    let workers = match wishes.vibe {
+        Vibe::Off => None,
+        Vibe::Of(workers) => Some(workers),
+        Vibe::Configured if config.workers.is_empty() => bail!(
+            "vibe mode has no workers; name them with --worker 'fast=COMMAND', or in your own config.toml\n\n  [worker.fast]\n  \
+             command = \"claude -p {{brief}}\""
+        ),
+        Vibe::Configured => {
+            let launcher = launcher(config, &guard);
+            let folder = config.working().to_owned();
+            let crew = Crew::new(&config.workers, &launcher, folder, &worker_usage)?;
+            Some(Workers::new(crew, RosterLimits::default()))
+        }
+    };
+    let mut resources = Resources::new()
         .files(files)
         .shell(Shell::new(workspace.clone(), ground.launcher))
         .astgrep(structure)
         .lsp(lsp.clone())
         .debug(debugger.clone())
         .eval(interpreters.clone());
+    if let Some(conversation) = wishes.conversation.filter(|_| cards.connected()) {
+        resources = resources.ask(Asker::new(cards.clone(), conversation));
+    }
+    if let Some(workers) = &workers {
+        resources = resources.vibe(workers);
+    }
     let registry = wishes.tools.into_iter().fold(resources, Resources::tool).registry();
     let registry = registry.context("the tools")?;
     let mode = match config.approve.unwrap_or_else(default_approve) {
@@ -124,7 +174,7 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
         Approve::Ask => ApproveMode::Ask,
         Approve::None => ApproveMode::Nobody,
     };
-    let approval = Approval::with_queue(mode, default_rules(), CardQueue::new(wishes.port));
+    let approval = Approval::with_queue(mode, default_rules(), cards.clone());
     let mut builder = Run::builder(registry)
         .ceiling(wishes.limits.ceiling.unwrap_or(Tier::Exec))
         .approval(approval)
@@ -138,7 +188,43 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
     }
     let run = builder.build();
     let view = run.view(config.surface, wishes.limits);
-    Ok(Assembled { run, view, state, workspace, edits, grammars, lsp, debugger, interpreters })
+    Ok(Assembled {
+        run,
+        view,
+        state,
+        workspace,
+        edits,
+        grammars,
+        lsp,
+        debugger,
+        interpreters,
+        workers,
+        worker_usage,
+        cards,
+    })
+}
+
+/// Starts programs of the run, without the keys of the models that it knows.
+fn launcher(config: &Config, guard: &Guard) -> Launcher {
+    let rule = config.key_variables().fold(EnvironmentRule::new(), EnvironmentRule::remove);
+    Launcher::new(guard.clone()).environment(rule)
+}
+
+/// Ends the workers of a run, within a bounded time, and says what was left undone by it.
+pub(crate) async fn end_workers(workers: Option<&Workers>) -> Option<String> {
+    let ended = workers?.turn_off().await;
+    let count = |count: usize| match count {
+        1 => "1 worker was".to_owned(),
+        count => format!("{count} workers were"),
+    };
+    let killed = match ended.killed {
+        0 => return None,
+        killed => format!("{} at work when the run ended and killed", count(killed)),
+    };
+    Some(match ended.detached {
+        0 => killed,
+        detached => format!("{killed}; {} let go, not having stopped in time", count(detached)),
+    })
 }
 
 /// The language servers of a run. The rows that a person adds name programs, so they come from the
@@ -150,13 +236,13 @@ fn servers(config: &Config, workspace: &Workspace, edits: &Edits, guard: &Guard)
         true => Trust::Trusted,
         false => Trust::Untrusted,
     };
-    let launcher = Launcher::new(guard.clone());
+    let launcher = launcher(config, guard);
     Ok(Lsp::builder(workspace.clone(), edits.clone(), launcher).table(table).trust(trust).build())
 }
 
 /// The debugger of a run. An untrusted checkout's programs are not started by it.
 fn debugger(config: &Config, workspace: &Workspace, guard: &Guard) -> Debugger {
-    Debugger::new(workspace.clone(), Launcher::new(guard.clone()), trust(config))
+    Debugger::new(workspace.clone(), launcher(config, guard), trust(config))
 }
 
 /// Where cells and commands run: on the host, or in the conversation's sandbox. That is the person's to say, so it comes from
@@ -169,7 +255,7 @@ struct Ground {
 impl Ground {
     fn of(config: &Config, guard: &Guard) -> Result<Self> {
         let settings = &config.eval;
-        let launcher = Launcher::new(guard.clone());
+        let launcher = launcher(config, guard);
         let sandbox = settings.sandbox.as_deref().filter(|command| *command != NO_SANDBOX);
         let Some(command) = sandbox else { return Ok(Self { launcher, site: Site::default() }) };
         let mut prefix = Prefix::parse(command).context("the sandbox")?;

@@ -9,6 +9,7 @@ use std::{
     fs,
     io::{self, Read, Write as _},
     path::Path,
+    pin::pin,
     process::ExitCode,
 };
 
@@ -22,9 +23,9 @@ use serde_json::{Value, json};
 pub(crate) use self::{config::config, doctor::doctor};
 use crate::{
     args::Options,
-    assemble::{Assembled, Wishes, assemble},
+    assemble::{Assembled, Vibe, Wishes, assemble, end_workers},
     config::Config,
-    signals,
+    signals::{self, Ended},
     style::{FAINT, in_style, remark},
     trust,
 };
@@ -40,6 +41,9 @@ pub(crate) fn tools(options: &Options) -> Result<ExitCode> {
     let config = Config::load(options)?;
     let mut wishes = Wishes::of_nobody();
     wishes.trees = Trees::new(0);
+    if options.vibe {
+        wishes.vibe = Vibe::Configured;
+    }
     let assembled = assemble(&config, wishes)?;
     let specs = assembled.view.specs();
     if options.json {
@@ -127,6 +131,9 @@ fn run(options: &Options, trees: Trees, calls: Vec<ToolCall>) -> Result<ExitCode
     let mut config = Config::load(options)?;
     let mut wishes = Wishes::of_terminal(&config, options.transcript.clone());
     wishes.trees = trees;
+    if options.vibe {
+        wishes.vibe = Vibe::Configured;
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -134,35 +141,34 @@ fn run(options: &Options, trees: Trees, calls: Vec<ToolCall>) -> Result<ExitCode
         .context("the runtime")?;
     // Dropping the runtime waits for a commit that has begun, whatever interrupted the call.
     runtime.block_on(async {
-        let work = async {
-            trust::ask(&mut config, &*wishes.port).await.context("the trust in this checkout")?;
-            if config.checkout_text.is_some() && !config.trust.is_trusted() {
-                let said = format!("this checkout is not trusted: {}", config.trust.said_by());
-                remark(in_style(FAINT, said));
-            }
-            let assembled = assemble(&config, wishes)?;
-            tokio::select! {
-                code = make(options, &assembled, calls) => code,
-                never = progress::tell(&assembled.run) => match never {},
-            }
+        let mut signal = pin!(signals::ended());
+        let interrupted = |why: Ended| {
+            remark(in_style(FAINT, "interrupted"));
+            Ok(ExitCode::from(why.exit_code()))
         };
         tokio::select! {
-            code = work => code,
-            why = signals::ended() => {
-                remark(in_style(FAINT, "interrupted"));
-                Ok(ExitCode::from(why.exit_code()))
-            }
+            asked = trust::ask(&mut config, &*wishes.port) => asked.context("the trust in this checkout")?,
+            why = &mut signal => return interrupted(why),
         }
+        if config.checkout_text.is_some() && !config.trust.is_trusted() {
+            let said = format!("this checkout is not trusted: {}", config.trust.said_by());
+            remark(in_style(FAINT, said));
+        }
+        let assembled = assemble(&config, wishes)?;
+        let made = tokio::select! {
+            code = make_all(options, &assembled, calls) => code,
+            never = progress::tell(&assembled.run) => match never {},
+            why = signal => interrupted(why),
+        };
+        if let Some(said) = end_workers(assembled.workers.as_ref()).await {
+            remark(in_style(FAINT, said));
+        }
+        // What was called is on record, also where nobody reads the results any more.
+        if let Err(failure) = assembled.run.flush().await {
+            remark(in_style(FAINT, failure));
+        }
+        made
     })
-}
-
-async fn make(options: &Options, assembled: &Assembled, calls: Vec<ToolCall>) -> Result<ExitCode> {
-    let made = make_all(options, assembled, calls).await;
-    // What was called is on record, also where nobody reads the results any more.
-    if let Err(failure) = assembled.run.flush().await {
-        remark(in_style(FAINT, failure));
-    }
-    made
 }
 
 async fn make_all(

@@ -18,6 +18,7 @@ use crate::{
     args::{Approve, Options, surface},
     models::ModelConfig,
     trust::{self, Trust},
+    workers::WorkersConfig,
 };
 
 use self::settings::{Origins, of_flags};
@@ -29,7 +30,7 @@ pub(crate) const CHECKOUT_FILE: &str = ".agent-run.toml";
 const CHECKOUT_KEYS: [&str; 4] = ["surface", "result_characters", "exclude", "languages"];
 
 /// What only a person may say.
-const PERSON_KEYS: [&str; 4] = ["approve", "eval", "model", "trusted"];
+const PERSON_KEYS: [&str; 5] = ["approve", "eval", "model", "trusted", "worker"];
 
 /// The environment's part of the configuration.
 const VARIABLES: [&str; 3] = ["AGENT_RUN_SURFACE", "AGENT_RUN_APPROVE", "AGENT_RUN_TRUST"];
@@ -55,6 +56,8 @@ pub(crate) struct Config {
     pub eval: Eval,
     /// The model of a conversation.
     pub model: ModelConfig,
+    /// What background workers are.
+    pub workers: WorkersConfig,
     /// What was found in a file and not followed, with the reason.
     pub ignored: Vec<String>,
     /// The text of the checkout's own file, where it has one.
@@ -91,6 +94,8 @@ struct PersonFile {
     eval: Eval,
     /// The model of a conversation.
     model: Option<ModelConfig>,
+    /// Background workers.
+    worker: WorkersConfig,
     /// Language servers: rows that change those of the crate or add to them.
     server: Vec<toml::Table>,
 }
@@ -170,6 +175,10 @@ impl Config {
         }
         let model = person.model.unwrap_or_default();
         let model = options.model.as_deref().map_or(Ok(model.clone()), |name| model.named(name))?;
+        let mut workers = person.worker;
+        for flag in &options.worker {
+            workers.take_flag(flag)?;
+        }
         let mut languages = person.languages;
         languages.extend(checkout.languages);
         Ok(Self {
@@ -183,6 +192,7 @@ impl Config {
             server_ids,
             eval,
             model,
+            workers,
             ignored,
             checkout_text,
             layers,
@@ -194,6 +204,12 @@ impl Config {
     /// The canonical path of the working directory: the checkout that is trusted or not.
     pub(crate) fn working(&self) -> &Path {
         &self.roots[0].1
+    }
+
+    /// The variables that hold keys of models, which no child gets.
+    pub(crate) fn key_variables(&self) -> impl Iterator<Item = &str> {
+        let models = std::iter::once(&self.model).chain(self.workers.models());
+        models.filter_map(ModelConfig::key_variable)
     }
 }
 
@@ -312,6 +328,8 @@ fn layers(
         ("--trust", options.trust),
         ("--sandbox", options.sandbox.is_some()),
         ("--sandbox-folder", options.sandbox_folder.is_some()),
+        ("--worker", !options.worker.is_empty()),
+        ("--vibe", options.vibe),
     ];
     let flags = flags.iter().filter(|(_, given)| *given).map(|(flag, _)| (*flag).to_owned());
     vec![
@@ -340,6 +358,8 @@ fn note_lists(origins: &mut Origins, checkout: &CheckoutFile, person: &PersonFil
     origins.note("languages", "checkout", !checkout.languages.is_empty());
     origins.note("languages", "person", !person.languages.is_empty());
     origins.note("model", "person", person.model.is_some());
+    origins.note("worker.fast", "person", person.worker.fast.is_some());
+    origins.note("worker.good", "person", person.worker.good.is_some());
     origins.note("server", "person", !person.server.is_empty());
     let eval = &person.eval;
     let cells = [

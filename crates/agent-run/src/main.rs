@@ -13,6 +13,7 @@ mod state;
 mod style;
 mod terminal;
 mod trust;
+mod workers;
 
 use std::{
     io::{self, Write as _},

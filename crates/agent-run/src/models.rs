@@ -7,6 +7,10 @@ use agent_loop::{
 use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
 
+/// The variables in which providers themselves have keys.
+const ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
+const OPENAI_KEY: &str = "OPENAI_API_KEY";
+
 /// What a model is reached by. It comes from the person's own file, the environment or flags alone.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -38,6 +42,27 @@ pub(crate) enum Provider {
 }
 
 impl ModelConfig {
+    /// `anthropic claude-sonnet-4-5 at https://…`.
+    pub(crate) fn in_words(&self) -> String {
+        let provider = match self.provider {
+            Provider::Anthropic => "anthropic",
+            Provider::OpenAi => "openai",
+            Provider::Compatible => "compatible",
+        };
+        let place = self.url.as_ref().map_or(String::new(), |url| format!(" at {url}"));
+        format!("{provider} {}{place}", self.name)
+    }
+
+    /// The variable that holds the key; none where none is sent.
+    pub(crate) fn key_variable(&self) -> Option<&str> {
+        match (&self.key, self.provider) {
+            (Some(name), _) => Some(name),
+            (None, Provider::Anthropic) => Some(ANTHROPIC_KEY),
+            (None, Provider::OpenAi) => Some(OPENAI_KEY),
+            (None, Provider::Compatible) => None,
+        }
+    }
+
     /// A name such as `claude-sonnet-4-5` or `openai:gpt-5`, in place of what is configured.
     pub(crate) fn named(&self, name: &str) -> Result<Self> {
         let (provider, name) = match name.split_once(':') {
@@ -63,8 +88,8 @@ impl ModelConfig {
         }
         let key = |own: &str| Key::from_env(self.key.as_deref().unwrap_or(own).to_owned());
         let mut model = match self.provider {
-            Provider::Anthropic => Remote::anthropic(&self.name, key("ANTHROPIC_API_KEY")?)?,
-            Provider::OpenAi => Remote::openai(&self.name, key("OPENAI_API_KEY")?)?,
+            Provider::Anthropic => Remote::anthropic(&self.name, key(ANTHROPIC_KEY)?)?,
+            Provider::OpenAi => Remote::openai(&self.name, key(OPENAI_KEY)?)?,
             Provider::Compatible => {
                 let url = self.url.as_deref();
                 let url = url.context(

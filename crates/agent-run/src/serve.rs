@@ -6,6 +6,7 @@ mod lines;
 mod peer;
 mod protocol;
 mod session;
+mod workers;
 
 use std::{
     io::{self, BufReader, Write as _},

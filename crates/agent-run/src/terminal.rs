@@ -5,7 +5,7 @@ use std::{
     thread,
 };
 
-use agent_tool_core::{BoxFuture, Card, CardError, CardKind, CardPort, Effect, Reply};
+use agent_tool_core::{BoxFuture, Card, CardError, CardKind, CardPort, Effect, Reply, for_person};
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::{Mutex, mpsc};
 
@@ -77,6 +77,10 @@ impl CardPort for Terminal {
                 }
             }
         })
+    }
+
+    fn withdrawn(&self, _card_id: &str, why: &str) {
+        remark(in_style(FAINT, format!("this card is gone: {}", for_person(why))));
     }
 }
 

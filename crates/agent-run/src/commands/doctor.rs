@@ -1,5 +1,6 @@
 //! `doctor`: what can run here, why the rest cannot, and what would change it.
 
+mod models;
 mod words;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -103,6 +104,7 @@ struct Group {
 /// The words around the lists of a group.
 #[derive(Clone, Copy, Debug, Default)]
 struct GroupWords {
+    no_tools: &'static str,
     nothing: &'static str,
     having: &'static str,
     lacking: &'static str,
@@ -111,6 +113,7 @@ struct GroupWords {
 
 /// For what is built in, or could be.
 const BUILT_IN: GroupWords = GroupWords {
+    no_tools: "none on this surface",
     nothing: "needs nothing that is not built in",
     having: "built in",
     lacking: "not built in",
@@ -119,6 +122,7 @@ const BUILT_IN: GroupWords = GroupWords {
 
 /// For programs that are found, or not.
 const FOUND: GroupWords = GroupWords {
+    no_tools: "none on this surface",
     nothing: "none was found for the files here",
     having: "found",
     lacking: "not here",
@@ -201,6 +205,8 @@ fn look(options: &Options, report: &mut Report) -> Result<()> {
         report.groups.push(servers(&assembled).await);
         report.groups.push(adapters(&assembled).await);
         report.groups.push(interpreters(&assembled).await);
+        report.groups.push(models::model(&config.model));
+        report.groups.push(models::workers(&config.workers));
         Ok(())
     })
 }

@@ -4,7 +4,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Config;
-use crate::args::{Approve, Options};
+use crate::{
+    args::{Approve, Options},
+    workers::WorkerConfig,
+};
 
 /// One setting as it holds.
 #[derive(Debug, Serialize)]
@@ -64,6 +67,8 @@ impl Config {
             all("languages", json!(self.languages)),
             one("server", json!(self.server_ids)),
             one("model", json!(self.model.name)),
+            one("worker.fast", json!(self.workers.fast.as_ref().map(WorkerConfig::in_words))),
+            one("worker.good", json!(self.workers.good.as_ref().map(WorkerConfig::in_words))),
             one("eval.python", json!(eval.python)),
             one("eval.node", json!(eval.node)),
             one("eval.sandbox", json!(eval.sandbox)),
@@ -77,11 +82,17 @@ impl Config {
 
 /// Notes what the command line sets.
 pub(super) fn of_flags(origins: &mut Origins, options: &Options) {
+    let names_tier = |tier: &str| {
+        let tiers = options.worker.iter().filter_map(|flag| flag.split_once('='));
+        tiers.into_iter().any(|(named, _)| named.trim() == tier)
+    };
     let flags = [
         ("workspace", !options.workspace.is_empty()),
         ("surface", options.surface.is_some()),
         ("approve", options.approve.is_some()),
         ("model", options.model.is_some()),
+        ("worker.fast", names_tier("fast")),
+        ("worker.good", names_tier("good")),
         ("eval.sandbox", options.sandbox.is_some()),
         ("eval.sandbox_folder", options.sandbox_folder.is_some()),
     ];

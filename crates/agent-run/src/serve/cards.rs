@@ -1,6 +1,6 @@
 //! The host as the place where cards are shown.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_tool_core::{BoxFuture, Card, CardError, CardPort, Reply};
 
@@ -14,8 +14,11 @@ use super::{
 pub(crate) struct HostCards {
     peer: Peer,
     connected: bool,
-    up: Arc<Mutex<Vec<String>>>,
+    up: Arc<Mutex<Vec<(String, Why)>>>,
 }
+
+/// Why a card goes away, where its asker said so.
+type Why = Option<String>;
 
 impl HostCards {
     pub(crate) fn new(peer: Peer, capability: super::protocol::Capabilities) -> Self {
@@ -24,7 +27,11 @@ impl HostCards {
 
     /// The ids of the cards that wait for an answer.
     pub(crate) fn up(&self) -> Vec<String> {
-        self.up.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lock().iter().map(|(id, _)| id.clone()).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(String, Why)>> {
+        self.up.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -45,6 +52,12 @@ impl CardPort for HostCards {
             Ok(reply)
         })
     }
+
+    fn withdrawn(&self, card_id: &str, why: &str) {
+        if let Some((_, reason)) = self.lock().iter_mut().find(|(id, _)| id == card_id) {
+            *reason = Some(why.to_owned());
+        }
+    }
 }
 
 /// A card that is up. Dropped without an answer it is withdrawn, and the host is told.
@@ -56,7 +69,7 @@ struct Up<'a> {
 
 impl<'a> Up<'a> {
     fn new(cards: &'a HostCards, id: &str) -> Self {
-        cards.up.lock().unwrap_or_else(PoisonError::into_inner).push(id.to_owned());
+        cards.lock().push((id.to_owned(), None));
         Self { cards, id: id.to_owned(), answered: false }
     }
 
@@ -67,10 +80,64 @@ impl<'a> Up<'a> {
 
 impl Drop for Up<'_> {
     fn drop(&mut self) {
-        self.cards.up.lock().unwrap_or_else(PoisonError::into_inner).retain(|id| *id != self.id);
+        let mut up = self.cards.lock();
+        let place = up.iter().position(|(id, _)| *id == self.id);
+        let reason = place.and_then(|place| up.remove(place).1);
+        drop(up);
         if !self.answered {
-            let why = "the call that asked was cancelled".to_owned();
+            let why = reason.unwrap_or_else(|| "the call that asked was cancelled".to_owned());
             self.cards.peer.notify("card/withdrawn", &CardWithdrawn { id: self.id.clone(), why });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agent_tool_core::{CallId, CardKind};
+    use serde_json::Value;
+    use tokio::io::{AsyncBufReadExt as _, BufReader};
+
+    use super::*;
+    use crate::serve::{lines::Outbox, protocol::Capabilities};
+
+    /// The card goes up and away, and the host hears why.
+    async fn heard(why: Option<&str>) -> Value {
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let (outbox, write) = Outbox::new(near);
+        let writing = tokio::spawn(write);
+        let capability = Capabilities { cards: true, ..Capabilities::default() };
+        let cards = HostCards::new(Peer::new(outbox), capability);
+        let card = Card::new(CardKind::Question, "card_1", CallId::new("call_1"), "Which?");
+        let mut lines = BufReader::new(far).lines();
+        {
+            let mut up = cards.present(card);
+            tokio::select! {
+                biased;
+                _ = &mut up => panic!("nobody answered"),
+                _ = lines.next_line() => {}
+            }
+            assert_eq!(cards.up(), ["card_1"]);
+            if let Some(why) = why {
+                cards.withdrawn("card_1", why);
+            }
+        }
+        assert_eq!(cards.up(), [""; 0]);
+        let line = lines.next_line().await.expect("UTF-8").expect("a line");
+        drop(cards);
+        writing.abort();
+        serde_json::from_str(&line).expect("JSON")
+    }
+
+    // spec: ASK-02
+    #[tokio::test]
+    async fn a_host_is_told_why_a_card_goes_away() {
+        for (why, told) in [
+            (Some("no answer came, so the agent went on"), "no answer came, so the agent went on"),
+            (None, "the call that asked was cancelled"),
+        ] {
+            let message = heard(why).await;
+            assert_eq!(message["method"], "card/withdrawn");
+            assert_eq!(message["params"], serde_json::json!({"id": "card_1", "why": told}));
         }
     }
 }

@@ -45,7 +45,7 @@ impl Tool for Hosted {
                 name: self.spec.name.clone(),
                 args,
             };
-            let running = Running { peer: &self.peer, call_id: cx.call_id(), done: false };
+            let running = Running::new(&self.peer, cx.call_id());
             let answer = self.peer.request("host/call", &call).get().await;
             running.done();
             let result = answer.map_err(|error| no_answer(&self.spec.name, &error))?;
@@ -108,14 +108,18 @@ fn no_answer(name: &str, error: &RpcError) -> ToolError {
 }
 
 /// A call at the host. Dropped before its answer it is cancelled, and the host is told.
-struct Running<'a> {
+pub(super) struct Running<'a> {
     peer: &'a Peer,
     call_id: &'a CallId,
     done: bool,
 }
 
-impl Running<'_> {
-    fn done(mut self) {
+impl<'a> Running<'a> {
+    pub(super) fn new(peer: &'a Peer, call_id: &'a CallId) -> Self {
+        Self { peer, call_id, done: false }
+    }
+
+    pub(super) fn done(mut self) {
         self.done = true;
     }
 }

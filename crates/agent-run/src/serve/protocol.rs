@@ -5,6 +5,7 @@
 
 use agent_tiers::{LiveCall, Surface};
 use agent_tool_core::{CallId, Card, Event, Preview, Reply, Tier, ToolSpec};
+use agent_vibe::{WorkerReport, WorkerTier};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -43,6 +44,10 @@ pub(crate) struct Initialize {
     pub capabilities: Capabilities,
     #[serde(default)]
     pub tools: Vec<HostTool>,
+    /// Turns vibe mode on: with the host's workers where it has the capability, else with those that
+    /// are configured.
+    #[serde(default)]
+    pub vibe: Option<bool>,
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -208,6 +213,19 @@ pub(crate) struct HostCall {
     pub args: Value,
 }
 
+/// `worker/run`: one attempt of a worker that the host runs.
+#[derive(Debug, Serialize)]
+pub(crate) struct WorkerRun {
+    pub worker: String,
+    pub brief: String,
+    pub ceiling: Tier,
+    /// What `$/cancel` names where the attempt ends before its answer.
+    pub call_id: CallId,
+    pub label: String,
+    pub tier: WorkerTier,
+    pub attempt: u32,
+}
+
 /// What the host answers to `host/call`: the shape of `run/call`'s result, where a change may also
 /// carry the texts before and after, for the wrappers that compare them.
 #[derive(Debug, Deserialize)]
@@ -279,7 +297,7 @@ pub(crate) struct Log {
 pub(crate) struct Status {
     pub calls: Vec<LiveCall>,
     pub cards: Vec<String>,
-    pub workers: Vec<Value>,
+    pub workers: Vec<WorkerReport>,
     pub resources: Vec<Value>,
     pub seq: u64,
 }

@@ -7,11 +7,13 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use agent_ask::Conversation;
 use agent_astgrep::Trees;
 use agent_tiers::{ResultLine, Run, View, Watcher, What};
 use agent_tool_core::{
     CallId, Dispatch as _, ErrorKind, Limits, Tier, Tool, ToolCall, ToolError, ToolResult,
 };
+use agent_vibe::{RosterLimits, Workers};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::{
@@ -29,10 +31,11 @@ use super::{
         Initialized, Level, Log, OfView, OpenView, Opened, PreviewParams, Previewed, Root,
         ServerCapabilities, SetView, Status, Tools, ToolsChanged, VERSIONS, code,
     },
+    workers::HostWorkers,
 };
 use crate::{
     args::Options,
-    assemble::{Assembled, Wishes, assemble},
+    assemble::{Assembled, Vibe, Wishes, assemble, end_workers},
     config::Config,
     signals::Ended,
     style::{FAINT, in_style, remark},
@@ -55,6 +58,7 @@ struct Served {
     main: View,
     views: HashMap<String, View>,
     cards: HostCards,
+    workers: Option<Workers>,
     cancels: Cancels,
 }
 
@@ -208,6 +212,8 @@ impl<'a> Session<'a> {
             sandbox: self.options.sandbox.clone(),
             sandbox_folder: self.options.sandbox_folder.clone(),
             model: self.options.model.clone(),
+            worker: self.options.worker.clone(),
+            vibe: asked.vibe.unwrap_or(self.options.vibe),
         };
         if options.workspace.is_empty() {
             options.workspace.clone_from(&self.options.workspace);
@@ -223,6 +229,13 @@ impl<'a> Session<'a> {
         if asked.trust == Some(false) {
             config.trust = Trust::RefusedByHost;
         }
+        let vibe = match (options.vibe, asked.capabilities.workers) {
+            (false, _) => Vibe::Off,
+            (true, false) => Vibe::Configured,
+            (true, true) => {
+                Vibe::Of(Workers::new(HostWorkers::new(self.peer.clone()), RosterLimits::default()))
+            }
+        };
         let cards = HostCards::new(self.peer.clone(), asked.capabilities);
         let tools = asked
             .tools
@@ -236,8 +249,10 @@ impl<'a> Session<'a> {
             tools: tools.collect(),
             trees: Trees::default(),
             transcript: options.transcript.clone(),
+            conversation: Some(Conversation::new("main")),
+            vibe,
         };
-        let Assembled { run, view, state, edits, .. } =
+        let Assembled { run, view, state, edits, workers, .. } =
             assemble(&config, wishes).map_err(invalid)?;
         self.work.spawn(tell(run.watch(), view.id().to_owned(), self.peer.clone()));
         for message in &config.ignored {
@@ -264,19 +279,24 @@ impl<'a> Session<'a> {
             },
         };
         let (views, cancels) = (HashMap::new(), Cancels::default());
-        self.served = Some(Served { run, main: view, views, cards, cancels });
+        self.served = Some(Served { run, main: view, views, cards, workers, cancels });
         write(&answer)
     }
 
     /// Cancels every call and waits until all of it is gone.
     async fn stop(&mut self) {
-        let run = self.served.take().map(|served| {
+        let served = self.served.take();
+        let mut run = None;
+        if let Some(served) = served {
             lock(&served.cancels).drain().for_each(|(_, cancel)| {
                 let _ = cancel.send(());
             });
+            if let Some(said) = end_workers(served.workers.as_ref()).await {
+                self.warn(said);
+            }
             served.run.close();
-            served.run
-        });
+            run = Some(served.run);
+        }
         while self.work.join_next().await.is_some() {}
         // Only now: a call that the host leaves without an answer is one that was cancelled.
         self.peer.hang_up();
@@ -350,7 +370,7 @@ impl Served {
         Status {
             calls: self.run.live_calls(),
             cards: self.cards.up(),
-            workers: Vec::new(),
+            workers: self.workers.as_ref().map(Workers::list).unwrap_or_default(),
             resources: Vec::new(),
             seq: self.run.seq(),
         }

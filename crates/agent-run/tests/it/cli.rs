@@ -29,6 +29,7 @@ fn a_surface_lists_what_may_be_called_and_the_whole_stays_small() {
             "edit",
             "apply_patch",
             "search",
+            "shell",
             "ast_grep",
             "ast_edit",
             "resolve",
@@ -308,7 +309,7 @@ fn a_wrong_call_says_what_is_wrong_before_it_says_that_nobody_approves() {
             "reed",
             "{}",
             "unknown_tool",
-            "the nearest is `read`; call one of read, write, edit, apply_patch, search, ast_grep, ast_edit, resolve",
+            "the nearest is `read`; call one of read, write, edit, apply_patch, search, shell, ast_grep, ast_edit, resolve",
         ),
     ] {
         let result = home.json(&["--json", "call", tool, args]);

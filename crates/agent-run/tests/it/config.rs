@@ -7,7 +7,7 @@ use crate::{home::Home, peer::Peer};
 const FILE: &str = ".agent-run.toml";
 
 /// What the program says on standard error, and its exit status.
-fn said(home: &Home, args: &[&str]) -> (Option<i32>, String) {
+fn said_of(home: &Home, args: &[&str]) -> (Option<i32>, String) {
     let output = home.run(args);
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
@@ -38,7 +38,7 @@ fn a_configuration_that_cannot_be_read_starts_no_run() {
         let home = Home::new(&[(FILE, text)]);
         let write = ["--approve", "all", "call", "write", r#"{"path":"a","content":"b"}"#];
         for args in [&["tools"][..], &write[..]] {
-            let (code, said) = said(&home, args);
+            let (code, said) = said_of(&home, args);
             assert_eq!(code, Some(2), "{text}: {said}");
             assert!(said.contains(place) && said.contains(key), "{text}: {said}");
         }
@@ -53,18 +53,18 @@ fn a_configuration_that_cannot_be_read_starts_no_run() {
 fn a_configuration_that_is_no_text_starts_no_run() {
     let home = Home::new(&[]);
     std::fs::write(home.checkout.path().join(FILE), b"surface = \"pl\xffn\"\n").expect("a file");
-    let (code, told) = said(&home, &["tools"]);
+    let (code, told) = said_of(&home, &["tools"]);
     assert_eq!(code, Some(2), "{told}");
     assert!(told.contains(".agent-run.toml cannot be read ("), "{told}");
     std::fs::remove_file(home.checkout.path().join(FILE)).expect("a file");
     std::fs::create_dir(home.checkout.path().join(FILE)).expect("a folder");
-    assert_eq!(said(&home, &["tools"]).0, Some(2));
+    assert_eq!(said_of(&home, &["tools"]).0, Some(2));
 }
 
 #[test]
 fn a_glob_that_is_none_starts_no_run() {
     let home = Home::new(&[(FILE, "exclude = [\"vendor\", \"[a\"]\n")]);
-    let (code, told) = said(&home, &["tools"]);
+    let (code, told) = said_of(&home, &["tools"]);
     assert_eq!(code, Some(2), "{told}");
     assert!(
         told.contains("`exclude` in .agent-run.toml or in your own configuration: `[a` is no glob"),
@@ -127,4 +127,49 @@ fn every_setting_is_printed_with_its_layer() {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.lines().any(|line| line == "surface              plan  checkout"), "{text}");
     assert!(text.contains("checkout ") && text.contains("it may only narrow"), "{text}");
+}
+
+/// What a worker is, and so which program runs, is the person's to say.
+// spec: TRUST-03
+#[test]
+fn a_checkout_names_no_worker_and_no_model() {
+    let home = Home::new(&[(
+        FILE,
+        "[worker.fast]\ncommand = \"sh -c true\"\n\n[model]\nname = \"theirs\"\n",
+    )]);
+    let setting = |args: &[&str], key: &str| {
+        let config = home.json(args);
+        let all = config["settings"].as_array().expect("settings").clone();
+        let found = all.into_iter().find(|setting| setting["key"] == key).expect("a setting");
+        (found["value"].clone(), found["from"].clone(), config["ignored"].clone())
+    };
+    let config = ["--json", "config"];
+    let (fast, from, ignored) = setting(&config, "worker.fast");
+    assert_eq!((fast, from), (Value::Null, json!(["default"])));
+    let said = |key: &str| {
+        format!(
+            ".agent-run.toml sets `{key}`, which was ignored: a checkout may only narrow (surface, result_characters, exclude, \
+             languages)"
+        )
+    };
+    assert_eq!(ignored, json!([said("model"), said("worker")]));
+
+    home.configure("[worker.fast]\ncommand = \"mine {brief}\"\n\n[worker.good]\nname = \"m\"\n");
+    let (fast, from, _) = setting(&config, "worker.fast");
+    assert_eq!((fast, from), (json!("command mine {brief}"), json!(["person"])));
+    let flag = ["--json", "--worker", "good=sh -c true", "config"];
+    let (good, from, _) = setting(&flag, "worker.good");
+    assert_eq!((good, from), (json!("command sh -c true"), json!(["flags"])));
+
+    for (options, words) in [
+        (&["--worker", "claude -p {brief}"][..], "takes TIER=COMMAND"),
+        (&["--vibe", "--worker", "fast=no-such-agent-here"], "no-such-agent-here was not found"),
+    ] {
+        let (code, told) = said_of(&home, &[options, &["call", "vibe_list"]].concat());
+        assert_eq!(code, Some(2), "{told}");
+        assert!(told.contains(words), "{told}");
+    }
+    let (code, told) = said_of(&Home::new(&[]), &["--vibe", "call", "vibe_list"]);
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("vibe mode has no workers; name them with --worker"), "{told}");
 }

@@ -36,6 +36,8 @@ fn a_checkout_that_can_be_worked_in_is_usable_and_all_is_said() {
             (&json!("servers"), &json!(["lsp", "lsp_rename"])),
             (&json!("debuggers"), &json!(["debug"])),
             (&json!("interpreters"), &json!(["eval"])),
+            (&json!("model"), &json!([])),
+            (&json!("workers"), &json!([])),
         ]
     );
     let structure = &report["groups"][1];
@@ -129,4 +131,43 @@ fn a_journal_that_blocks_is_said_with_its_path_and_what_to_do() {
         "{said}"
     );
     assert!(said.contains("unfinished_change:"), "{said}");
+}
+
+/// Names and variables are said, keys never.
+// spec: TRUST-04
+#[test]
+fn models_and_workers_are_listed_with_the_variables_of_their_keys() {
+    let home = Home::new(&[]);
+    home.configure(
+        "[model]\nname = \"m1\"\nkey = \"MY_MODEL_KEY\"\n\n[worker.fast]\ncommand = \"sh -c true\"\n\n\
+         [worker.good]\nprovider = \"openai\"\nname = \"m2\"\nkey = \"MY_UNSET_KEY\"\n",
+    );
+    let group = |args: &[&str], name: &str| {
+        let mut command = home.command(args);
+        command.env("MY_MODEL_KEY", "sk-hidden-0123456789").env_remove("MY_UNSET_KEY");
+        let output = command.output().expect("it starts");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(!text.contains("sk-hidden"), "{text}");
+        let report: Value = serde_json::from_str(&text).expect("JSON");
+        let groups = report["groups"].as_array().expect("groups");
+        let found = groups.iter().find(|group| group["name"] == name).expect("a group");
+        (found["has"].clone(), found["missing"].clone())
+    };
+    let doctor = ["--json", "doctor"];
+    assert_eq!(
+        group(&doctor, "model"),
+        (json!(["anthropic m1, its key in MY_MODEL_KEY"]), json!([]))
+    );
+    let missing =
+        json!([{"what": ["the key of good: openai m2"], "how": "MY_UNSET_KEY is not set"}]);
+    assert_eq!(group(&doctor, "workers"), (json!(["fast: command sh -c true"]), missing));
+    let flag = ["--json", "--worker", "good=no-such-agent-here {brief}", "doctor"];
+    let how = group(&flag, "workers").1[0]["how"].to_string();
+    assert!(how.contains("no-such-agent-here was not found"), "{how}");
+    let nothing = Home::new(&[]).json(&doctor);
+    let groups = nothing["groups"].as_array().expect("groups");
+    let whats: Vec<_> =
+        groups[5..].iter().flat_map(|group| group["missing"].as_array().expect("a list")).collect();
+    let whats: Vec<_> = whats.iter().map(|missing| &missing["what"][0]).collect();
+    assert_eq!(whats, ["a model", "fast", "good"]);
 }

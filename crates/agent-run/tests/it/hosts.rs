@@ -17,10 +17,14 @@ use crate::{
 };
 
 /// A host does so many steps, each of which says that it was right.
-const STEPS: usize = 11;
+const STEPS: usize = 12;
+
+/// So many are those of the one that debugs.
+const DEBUG_STEPS: usize = 11;
 
 /// What every host sends and gets that tries all of a run.
-const KINDS: [&str; 3] = ["request:initialize", "request:card/present", "request:host/call"];
+const KINDS: [&str; 4] =
+    ["request:initialize", "request:card/present", "request:host/call", "request:worker/run"];
 
 #[derive(Deserialize)]
 struct Recorded {
@@ -44,7 +48,7 @@ fn recorded_program(home: &Home, record: &Path) -> PathBuf {
 }
 
 /// Runs a host to its end, holds it to so many right steps, and gives back which kinds of messages went both ways.
-fn run_host(home: &Home, mut command: Command) -> BTreeSet<String> {
+fn run_host(home: &Home, mut command: Command, steps: usize) -> BTreeSet<String> {
     let record = home.home.path().join("record.jsonl");
     command.arg(recorded_program(home, &record)).arg(home.checkout.path());
     home.adopt(&mut command);
@@ -52,7 +56,7 @@ fn run_host(home: &Home, mut command: Command) -> BTreeSet<String> {
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
     let right = |line: &&str| line.contains("\"ok\": true") || line.contains("\"ok\":true");
-    assert_eq!(said.lines().filter(right).count(), STEPS, "{said}");
+    assert_eq!(said.lines().filter(right).count(), steps, "{said}");
     let text = fs::read_to_string(record).expect("a record");
     let record: Vec<Said> = text
         .lines()
@@ -77,7 +81,7 @@ fn python(script: &str) -> Command {
 #[test]
 fn a_host_in_python_owns_a_run() {
     let home = Home::example();
-    assert_kinds(&run_host(&home, python("host.py")));
+    assert_kinds(&run_host(&home, python("host.py"), STEPS));
 }
 
 #[test]
@@ -96,7 +100,7 @@ fn a_host_in_python_debugs_a_program_to_its_end() {
     folders.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
     let mut command = python("debug.py");
     command.env("PATH", std::env::join_paths(folders).expect("folders"));
-    let kinds = run_host(&home, command);
+    let kinds = run_host(&home, command, DEBUG_STEPS);
     assert!(kinds.contains("request:card/present"), "nobody was asked: {kinds:?}");
 }
 
@@ -140,5 +144,5 @@ fn a_host_in_typescript_owns_a_run() {
     fs::copy(project.join("package.json"), out.join("package.json")).expect("a copy");
     let mut command = Command::new("node");
     command.arg(out.join("host.js"));
-    assert_kinds(&run_host(&home, command));
+    assert_kinds(&run_host(&home, command, STEPS));
 }

@@ -24,7 +24,7 @@ pub(super) fn print(report: &Report) -> io::Result<()> {
     }
     for group in &report.groups {
         let tools = if group.tools.is_empty() {
-            "none on this surface".to_owned()
+            group.words.no_tools.to_owned()
         } else {
             group.tools.join(", ")
         };

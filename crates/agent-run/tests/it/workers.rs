@@ -1,0 +1,379 @@
+//! Workers as a script, a model and a host have them.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use agent_testkit::model::{ModelServer, Rule, Script};
+use serde_json::{Value, json};
+
+use crate::{home::Home, peer::Peer};
+
+/// How long a process may take to come or to go.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A worker that says what it was told; told to stay, it stays with two programs of its own.
+const AGENT: &str = "fast=sh -c 'case $0 in stay) sleep 600 & sleep 600 & echo up; wait;; fail) echo half; echo broken >&2; exit 3;; \
+                     *) echo \"$1 did: $0\";; esac' {brief} {label}";
+
+/// The results of a script.
+fn script(home: &Home, options: &[&str], calls: &[Value]) -> (Vec<Value>, String) {
+    let text: Vec<String> = calls.iter().map(Value::to_string).collect();
+    home.put("calls.jsonl", &text.join("\n"));
+    let output = home.run(&[&["--json"], options, &["script", "calls.jsonl"]].concat());
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let lines = stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    (lines, String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// Waits until this holds, while the run goes on.
+fn until(holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "waited in vain");
+        thread::yield_now();
+    }
+}
+
+fn spawn(brief: &str, label: &str) -> Value {
+    json!({"tool": "vibe_spawn", "args": {"brief": brief, "label": label, "tier": "fast"}})
+}
+
+fn wait(id: &str) -> Value {
+    json!({"tool": "vibe_wait", "args": {"worker_id": id}})
+}
+
+// spec: VIBE-01, VIBE-04, VIBE-05
+#[test]
+fn a_script_has_commands_work_beside_it() {
+    let home = Home::new(&[]);
+    let (results, said) = script(
+        &home,
+        &["--vibe", "--worker", AGENT],
+        &[
+            spawn("count", "counter"),
+            spawn("-weigh $(id)", "scale"),
+            wait("w1"),
+            wait("w2"),
+            spawn("fail", "clumsy"),
+            wait("w3"),
+            json!({"tool": "vibe_send", "args": {"worker_id": "w1", "message": "again"}}),
+            wait("w1"),
+            json!({"tool": "vibe_spawn", "args": {"brief": "x", "label": "y"}}),
+            spawn("stay", "idle"),
+            json!({"tool": "vibe_list"}),
+        ],
+    );
+    let result =
+        |at: usize| (&results[at]["data"]["status"], results[at]["data"]["result"].as_str());
+    assert_eq!(result(2), (&json!("done"), Some("counter did: count\n")));
+    // What a model wrote is neither an option nor read by a shell.
+    assert_eq!(result(3), (&json!("done"), Some("scale did:  -weigh $(id)\n")));
+    let (status, told) = result(5);
+    assert_eq!(status, "failed");
+    assert_eq!(
+        told,
+        Some(
+            "the command ended with exit code 3 and said on its error output:\nbroken\nit had said:\nhalf\n"
+        )
+    );
+    let again = result(7).1.expect("a result");
+    assert!(
+        again.starts_with("counter did: count\n\n(Your result so far:)\ncounter did: count\n"),
+        "{again}"
+    );
+    assert!(again.ends_with("\n\nagain\n"), "{again}");
+    assert_eq!(results[8]["error"]["code"], "unknown_tier");
+    assert_eq!(results[10]["data"]["workers"][3]["status"], "running");
+    assert!(said.contains("1 worker was at work when the run ended and killed"), "{said}");
+    // Home holds the test to nothing being left of the one that stays.
+}
+
+// spec: VIBE-06
+#[test]
+fn killing_a_worker_ends_what_it_started() {
+    let home = Home::new(&[]);
+    let mut peer = Peer::start(&home, &["--worker", AGENT]);
+    peer.initialize(&home, json!({"vibe": true}));
+    let Value::Object(call) = spawn("stay", "idle") else { panic!("an object") };
+    peer.call("s1", "vibe_spawn", call["args"].clone());
+    peer.wait(|message| message["params"]["event"]["text"] == "up\n");
+    let asleep = || home.mark.left().iter().filter(|line| line.starts_with("sleep 600")).count();
+    // What was forked has to become what it is first.
+    until(|| asleep() == 2);
+    assert_eq!(peer.request("run/status", json!({}))["workers"][0]["status"], "running");
+    let killed = peer.call("k1", "vibe_kill", json!({"worker_id": "w1"}));
+    assert_eq!(killed["data"]["status"], "killed");
+    until(|| asleep() == 0);
+    assert_eq!(peer.request("run/status", json!({}))["workers"][0]["status"], "killed");
+    assert!(peer.end().0.success());
+}
+
+/// Ctrl-C ends workers as the end of a script does.
+#[test]
+fn an_interrupted_run_says_which_workers_it_killed() {
+    let home = Home::new(&[]);
+    let calls = [spawn("stay", "idle"), wait("w1")].map(|call| call.to_string());
+    home.put("calls.jsonl", &calls.join("\n"));
+    let mut command =
+        home.command(&["--json", "--vibe", "--worker", AGENT, "script", "calls.jsonl"]);
+    let mut run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut spawned = String::new();
+    BufReader::new(run.stdout.take().expect("a pipe")).read_line(&mut spawned).expect("a line");
+    assert!(spawned.contains("\"worker_id\":\"w1\""), "{spawned}");
+    let interrupted = Command::new("kill").arg("-INT").arg(run.id().to_string()).status();
+    assert!(interrupted.expect("it starts").success());
+    let output = run.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("1 worker was at work when the run ended and killed"), "{said}");
+}
+
+/// A program of its own is not ours to hold back, so it has to say that it holds itself back.
+// spec: VIBE-08
+#[test]
+fn a_command_is_no_worker_of_less_than_exec_unless_it_takes_its_authority() {
+    let home = Home::new(&[]);
+    let calls = [spawn("x", "y"), wait("w1")];
+    let plan = |worker: &str| {
+        let (results, _) =
+            script(&home, &["--vibe", "--surface", "plan", "--worker", worker], &calls);
+        results[1]["data"].clone()
+    };
+    let refused = plan("fast=touch made");
+    assert_eq!(refused["status"], "failed");
+    let said = refused["result"].as_str().expect("words");
+    assert!(said.starts_with("a worker of authority read cannot be this command"), "{said}");
+    assert!(!home.checkout.path().join("made").exists());
+    let told = plan("fast=echo {authority} {label}");
+    assert_eq!((&told["status"], &told["result"]), (&json!("done"), &json!("read y\n")));
+}
+
+#[test]
+fn a_command_without_a_place_for_the_brief_reads_it() {
+    let home = Home::new(&[]);
+    let brief = "b".repeat(60_000);
+    let calls = [spawn(&brief, "reader"), wait("w1")];
+    let (results, _) = script(&home, &["--vibe", "--worker", "fast=wc -c"], &calls);
+    assert_eq!(results[1]["data"]["result"].as_str().map(str::trim), Some("60000"));
+    let (results, _) = script(&home, &["--vibe", "--worker", "fast=seq 100000"], &calls);
+    let result = results[1]["data"]["result"].as_str().expect("a result");
+    assert!(
+        result.len() < 10_000
+            && result.starts_with("1\n2\n")
+            && result.ends_with("99999\n100000\n"),
+        "{result}"
+    );
+}
+
+/// A home whose fast workers are a model that answers so.
+fn with_model(rules: impl IntoIterator<Item = Rule>) -> (Home, ModelServer) {
+    let server = ModelServer::start(Script::of(rules)).expect("a server");
+    let home = Home::new(&[("a.txt", "text\n")]);
+    home.configure(&format!(
+        "[worker.fast]\nprovider = \"compatible\"\nname = \"small\"\nurl = \"{}\"\n",
+        server.url()
+    ));
+    (home, server)
+}
+
+// spec: VIBE-08, TIER-09
+#[test]
+fn a_worker_under_plan_is_offered_nothing_that_writes() {
+    let calls = Rule::call("write", json!({"path": "made", "content": "x"}))
+        .and_call("read", json!({"path": "a.txt"}));
+    let (home, server) = with_model([calls, Rule::text("looked")]);
+    let (results, _) = script(
+        &home,
+        &["--vibe", "--surface", "plan", "--approve", "all"],
+        &[spawn("look at a.txt", "looker"), wait("w1")],
+    );
+    assert_eq!(results[0]["data"]["authority"], "read");
+    assert_eq!(
+        (&results[1]["data"]["status"], &results[1]["data"]["result"]),
+        (&json!("done"), &json!("looked"))
+    );
+    let requests = server.requests();
+    assert_eq!(requests[0].tools(), ["read", "search", "ast_grep", "lsp"]);
+    assert_eq!(requests[0].last(), "look at a.txt");
+    let system = requests[0].system();
+    assert!(
+        system.contains("You are w1")
+            && system.contains("\"looker\"")
+            && system.contains("change nothing"),
+        "{system}"
+    );
+    let told = requests[1].last();
+    assert!(told.contains("write") && told.contains("text"), "{told}");
+    assert!(!home.checkout.path().join("made").exists(), "a tool that is not offered is not there");
+}
+
+// spec: VIBE-08, VIBE-09, TIER-09
+#[test]
+fn a_permission_that_a_worker_needs_is_a_card_that_names_it() {
+    let (home, server) = with_model([
+        Rule::call("write", json!({"path": "made.txt", "content": "by a worker\n"})),
+        Rule::text("made it"),
+    ]);
+    let mut peer = Peer::start(&home, &[]);
+    peer.initialize(&home, json!({"approve": "ask", "vibe": true}));
+    let args = json!({"brief": "make it", "label": "maker", "tier": "fast"});
+    assert_eq!(peer.call("s1", "vibe_spawn", args)["data"]["status"], "running");
+    let asked = peer.heard("card/present");
+    let card = &asked["params"]["card"];
+    assert_eq!(card["asked_by"][0]["name"], "w1 (maker)", "{card}");
+    assert_eq!(card["kind"], "permission");
+    let reply = json!({"reply": {"type": "chosen", "options": ["allow_once"]}});
+    peer.say(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": reply}));
+    let done = peer.call("t1", "vibe_wait", json!({"worker_id": "w1"}));
+    assert_eq!(
+        (&done["data"]["status"], &done["data"]["result"]),
+        (&json!("done"), &json!("made it"))
+    );
+    assert_eq!(home.file("made.txt"), "by a worker\n");
+    let offered = server.requests()[0].tools();
+    let none = |name: &&String| name.starts_with("vibe_") || *name == "ask_user";
+    assert_eq!(offered.iter().filter(none).count(), 0, "{offered:?}");
+    assert!(offered.contains(&"write".to_owned()), "{offered:?}");
+    assert!(peer.end().0.success());
+}
+
+// spec: VIBE-04
+#[test]
+fn a_message_goes_on_with_the_same_conversation() {
+    let (home, server) = with_model([Rule::text("forty-two"), Rule::text("because")]);
+    let (results, _) = script(
+        &home,
+        &["--vibe"],
+        &[
+            spawn("what is it?", "thinker"),
+            wait("w1"),
+            json!({"tool": "vibe_send", "args": {"worker_id": "w1", "message": "why?"}}),
+            wait("w1"),
+        ],
+    );
+    let data = &results[3]["data"];
+    assert_eq!((&data["attempt"], &data["result"]), (&json!(2), &json!("because")));
+    let requests = server.requests();
+    let said: Vec<_> =
+        requests[1].messages().iter().filter(|message| message["role"] != "system").collect();
+    let said: Vec<_> = said.iter().map(|message| (&message["role"], &message["content"])).collect();
+    assert_eq!(
+        said,
+        [
+            (&json!("user"), &json!("what is it?")),
+            (&json!("assistant"), &json!("forty-two")),
+            (&json!("user"), &json!("why?")),
+        ]
+    );
+}
+
+#[test]
+fn a_worker_whose_model_does_not_answer_has_failed_and_says_why() {
+    let (home, _server) = with_model([Rule::fail(400, "invalid_request_error", "no such model")]);
+    let (results, _) = script(&home, &["--vibe"], &[spawn("x", "y"), wait("w1")]);
+    let data = &results[1]["data"];
+    assert_eq!(data["status"], "failed");
+    let said = data["result"].as_str().expect("words");
+    assert!(
+        said.starts_with("the model did not answer: ") && said.contains("no such model"),
+        "{said}"
+    );
+}
+
+/// Where the host runs workers, it gets the brief, the ceiling and the end.
+// spec: VIBE-02, VIBE-08
+#[test]
+fn a_host_runs_its_own_workers() {
+    let home = Home::new(&[]);
+    let mut peer = Peer::start(&home, &[]);
+    let capabilities = json!({"cards": true, "workers": true});
+    peer.initialize(&home, json!({"surface": "plan", "capabilities": capabilities, "vibe": true}));
+    peer.call("s1", "vibe_spawn", json!({"brief": "look", "label": "one", "tier": "fast"}));
+    let run = peer.heard("worker/run");
+    assert_eq!(
+        run["params"],
+        json!({
+            "worker": "w1", "brief": "look", "ceiling": "read", "call_id": "worker_w1", "label": "one", "tier": "fast", "attempt": 1,
+        })
+    );
+    let parts = json!([{"type": "text", "text": "seen"}]);
+    peer.say(&json!({"jsonrpc": "2.0", "id": run["id"], "result": {"ok": true, "parts": parts}}));
+    let done = peer.call("t1", "vibe_wait", json!({"worker_id": "w1"}));
+    assert_eq!(
+        (&done["data"]["status"], &done["data"]["result"]),
+        (&json!("done"), &json!("seen"))
+    );
+
+    peer.call("m1", "vibe_send", json!({"worker_id": "w1", "message": "more"}));
+    let run = peer.heard("worker/run");
+    assert_eq!(
+        (&run["params"]["brief"], &run["params"]["attempt"]),
+        (&json!("look\n\nmore"), &json!(2))
+    );
+    let error = json!({"ok": false, "parts": parts, "error": {"message": "out of tokens"}});
+    peer.say(&json!({"jsonrpc": "2.0", "id": run["id"], "result": error}));
+    let failed = peer.call("t2", "vibe_wait", json!({"worker_id": "w1"}));
+    assert_eq!(failed["data"]["result"], "out of tokens\nit had said:\nseen");
+
+    peer.call("s2", "vibe_spawn", json!({"brief": "stay", "label": "two"}));
+    peer.heard("worker/run");
+    peer.call("k1", "vibe_kill", json!({"worker_id": "w2"}));
+    assert_eq!(peer.heard("$/cancel")["params"]["call_id"], "worker_w2");
+
+    peer.call("s3", "vibe_spawn", json!({"brief": "stay", "label": "three"}));
+    peer.heard("worker/run");
+    peer.request("run/shutdown", json!({}));
+    assert_eq!(peer.heard("$/cancel")["params"]["call_id"], "worker_w3");
+    let log = peer.heard("log")["params"]["message"].clone();
+    assert_eq!(log, "1 worker was at work when the run ended and killed");
+    assert!(peer.end().0.success());
+}
+
+// spec: ASK-03, VIBE-01
+#[test]
+fn a_question_needs_somebody_and_workers_need_the_mode() {
+    let home = Home::new(&[]);
+    let names = |capabilities: Value, vibe: bool, options: &[&str]| {
+        let mut peer = Peer::start(&home, options);
+        peer.initialize(&home, json!({"capabilities": capabilities, "vibe": vibe}));
+        let tools = peer.request("run/tools", json!({}))["tools"].clone();
+        let names: Vec<String> =
+            tools.as_array().expect("tools").iter().map(|tool| tool["name"].to_string()).collect();
+        assert!(peer.end().0.success());
+        let has = |part: &str| names.iter().filter(|name| name.contains(part)).count();
+        (has("ask_user"), has("vibe_"))
+    };
+    assert_eq!(names(json!({}), false, &["--vibe", "--worker", AGENT]), (0, 0));
+    assert_eq!(names(json!({}), true, &["--worker", AGENT]), (0, 5));
+    assert_eq!(names(json!({"cards": true, "workers": true}), false, &[]), (1, 0));
+    assert_eq!(names(json!({"cards": true, "workers": true}), true, &[]), (1, 5));
+    let mut peer = Peer::start(&home, &[]);
+    let params = json!({"versions": [1], "roots": [home.checkout.path()], "vibe": true});
+    assert_eq!(peer.refused("initialize", params), -32602, "there are no workers");
+    peer.end();
+}
+
+// spec: ASK-05
+#[test]
+fn a_question_reaches_the_host_and_its_answer_the_agent() {
+    let home = Home::new(&[]);
+    let mut peer = Peer::start(&home, &[]);
+    peer.initialize(&home, json!({"approve": "all"}));
+    let args = json!({"question": "Which one?", "options": ["red", "blue"]});
+    let call = peer.ask("run/call", json!({"call_id": "q1", "name": "ask_user", "args": args}));
+    let asked = peer.heard("card/present");
+    assert_eq!(asked["params"]["card"]["kind"], "question", "approving all answers no question");
+    let option = asked["params"]["card"]["options"][1]["id"].clone();
+    let reply = json!({"reply": {"type": "chosen", "options": [option], "text": "dark"}});
+    peer.say(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": reply}));
+    let data = peer.answer(call)["result"]["data"].clone();
+    assert_eq!(
+        data,
+        json!({"outcome": "answered", "selected": [{"index": 2, "label": "blue"}], "text": "dark"})
+    );
+    assert!(peer.end().0.success());
+}
