@@ -217,3 +217,68 @@ fn a_conversation_is_kept_for_its_owner_and_survives_a_line_that_broke_off() {
     assert_eq!(code, Some(2));
     assert!(said.contains("no conversation of this working directory"), "{said}");
 }
+
+// spec: ASK-01, VIBE-01, VIBE-07
+#[test]
+fn a_question_is_answered_in_words_and_two_workers_are_waited_for() {
+    let question =
+        json!({"question": "Which colour?", "options": ["Red", "Blue"], "allow_free_text": true});
+    let spawn = |label: &str| json!({"brief": format!("count the {label}"), "label": label, "tier": "fast"});
+    let wait = |id: &str| json!({"worker_id": id});
+    let (home, server) = talking(
+        &[],
+        vec![
+            when("count the apples", Rule::text("There are 3 apples.")),
+            when("count the pears", Rule::text("There are 4 pears.")),
+            when("paint", Rule::call("ask_user", question)),
+            when("Green, please", Rule::text("Green it is.")),
+            when(
+                "delegate",
+                Rule::call("vibe_spawn", spawn("apples")).and_call("vibe_spawn", spawn("pears")),
+            ),
+            Rule::call("vibe_wait", wait("w1")).and_call("vibe_wait", wait("w2")),
+            Rule { times: 0, ..Rule::text("All is said.") },
+        ],
+    );
+    let model =
+        format!("provider = \"compatible\"\nname = \"scripted\"\nurl = \"{}/v1\"\n", server.url());
+    home.configure(&format!("[model]\n{model}\n[worker.fast]\n{model}"));
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    terminal.shows("/help lists what else");
+    terminal.types("paint it");
+    let screen = terminal.shows("answer>");
+    assert!(screen.contains("Which colour?") && screen.contains("1 Red"), "{screen}");
+    terminal.types("Green, please");
+    terminal.shows("Green it is.");
+    assert!(
+        !server.requests().iter().any(|asked| asked.tools().contains(&"vibe_spawn".to_owned()))
+    );
+
+    terminal.types("/vibe on");
+    terminal.shows("the model may have workers now");
+    terminal.types("delegate it");
+    let screen = terminal.shows("All is said.");
+    assert!(
+        screen.contains("There are 3 apples.") && screen.contains("There are 4 pears."),
+        "{screen}"
+    );
+    terminal.types("/workers");
+    terminal.shows("w2 pears (fast): done");
+    terminal.types("/cost");
+    terminal.shows("w1: 1 answers");
+    // What a worker is offered has neither questions nor workers of its own.
+    let requests = server.requests();
+    let of_worker = requests
+        .iter()
+        .find(|asked| asked.last().contains("apples") && !asked.last().contains("delegate"));
+    let offered = of_worker.expect("a worker's request").tools();
+    assert!(
+        !offered.iter().any(|tool| tool.starts_with("vibe_") || tool == "ask_user"),
+        "{offered:?}"
+    );
+    terminal.types("/vibe off");
+    terminal.shows("the model has no workers any more");
+    terminal.presses("C-d");
+    terminal.shows("status 0");
+}
