@@ -4,6 +4,7 @@ mod cells;
 mod crash;
 mod host;
 mod page;
+mod people;
 mod servers;
 
 use std::{
@@ -71,6 +72,7 @@ pub fn tour() -> Result<()> {
     servers::servers(&mut host, &mut page, &checkout)?;
     crash::crash(&mut host, &mut page)?;
     cells::cells(&mut host, &mut page)?;
+    people::people(&mut host, &mut page)?;
     host.shutdown()?;
     page.check(true, "the run ended and left nothing behind");
     page.close()
@@ -100,14 +102,20 @@ fn surfaces(host: &mut Host, page: &mut Page) -> Result<()> {
         "edit",
         "apply_patch",
         "search",
+        "shell",
+        "ask_user",
+        "vibe_spawn",
     ];
     page.check(
         wanted.iter().all(|name| full.iter().any(|tool| tool == name)),
         "every tool is on the full surface",
     );
     page.check(
-        plan.iter().all(|name| ["read", "search", "ast_grep", "lsp"].contains(&name.as_str())),
-        "plan sees what only reads",
+        plan.iter().all(|name| {
+            ["read", "search", "ast_grep", "lsp", "ask_user"].contains(&name.as_str())
+                || name.starts_with("vibe_")
+        }),
+        "plan sees what only reads, asks, or has workers under the same ceiling",
     );
     Ok(())
 }

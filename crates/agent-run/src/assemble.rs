@@ -49,11 +49,7 @@ pub(crate) struct Assembled {
     /// The background workers; none where vibe mode was not wished for.
     pub workers: Option<Workers>,
     /// What the models of workers in this process used.
-    #[allow(dead_code, reason = "for a conversation, which shows it")]
     pub worker_usage: WorkerUsage,
-    /// The one line in which permissions and questions wait for their person.
-    #[allow(dead_code, reason = "for a conversation, which has cards of its own")]
-    pub cards: CardQueue,
 }
 
 /// Whether a run has background workers.
@@ -200,7 +196,6 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
         interpreters,
         workers,
         worker_usage,
-        cards,
     })
 }
 

@@ -11,13 +11,14 @@ mod typed;
 use std::{
     io,
     process::ExitCode,
-    sync::Arc,
+    sync::{Arc, PoisonError},
     time::{Duration, Instant},
 };
 
 use agent_loop::{Agent, Conversation, Message, Model, Tally};
 use agent_tiers::Surface;
-use agent_tool_core::{Dispatch as _, for_person};
+use agent_tool_core::{Dispatch as _, ToolSpec, clip, for_person};
+use agent_vibe::Workers;
 use anyhow::{Context as _, Result, bail};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -27,11 +28,11 @@ use self::{
     saved::Conversations,
     screen::Screen,
     show::Turns,
-    typed::{COMMANDS, Command, Typed},
+    typed::{COMMANDS, Command, Typed, Vibe},
 };
 use crate::{
     args::{Approve, Chat, Options},
-    assemble::{Assembled, Wishes, assemble},
+    assemble::{self, Assembled, Wishes, assemble, end_workers},
     config::Config,
     signals,
     state::State,
@@ -55,6 +56,9 @@ const LEAVE: Duration = Duration::from_secs(2);
 
 /// What stands before what a person types.
 const PROMPT: &str = "\u{203a} ";
+
+/// So many characters of a worker's result are in the list.
+const RESULT_CHARS: usize = 100;
 
 /// The names of files that keep what was typed.
 const HISTORY: &str = "chat_history";
@@ -100,8 +104,15 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
     config.approve.get_or_insert(Approve::Ask);
     let mut wishes = Wishes::of_nobody();
     wishes.port = Arc::new(cards.clone());
+    wishes.conversation = Some(agent_ask::Conversation::new("chat"));
     wishes.transcript.clone_from(&options.transcript);
+    if options.vibe || !config.workers.is_empty() {
+        wishes.vibe = assemble::Vibe::Configured;
+    }
     let assembled = assemble(&config, wishes)?;
+    if !options.vibe {
+        without_workers(&assembled)?;
+    }
     let conversations = Conversations::of(&assembled.state, config.working());
     let (conversation, journal) = match chat.go_on {
         true => conversations.last()?,
@@ -140,6 +151,9 @@ async fn answer_once(
     }
     let mut wishes = Wishes::of_nobody();
     wishes.transcript.clone_from(&options.transcript);
+    if options.vibe {
+        wishes.vibe = assemble::Vibe::Configured;
+    }
     let assembled = assemble(config, wishes)?;
     let conversations = Conversations::of(&assembled.state, config.working());
     let (mut conversation, journal) = match chat.go_on {
@@ -150,7 +164,12 @@ async fn answer_once(
     conversation.push_user(prompt);
     let agent = agent(&assembled, model);
     tokio::select! {
-        code = once::once(&agent, &mut conversation, &journal, chat.output) => code,
+        code = once::once(&agent, &mut conversation, &journal, chat.output) => {
+            if let Some(killed) = end_workers(assembled.workers.as_ref()).await {
+                remark(killed);
+            }
+            code
+        }
         why = signals::ended() => {
             remark(in_style(FAINT, "interrupted"));
             Ok(ExitCode::from(why.exit_code()))
@@ -164,6 +183,17 @@ fn agent(assembled: &Assembled, model: Arc<dyn Model>) -> Agent {
     let folder = assembled.workspace.roots()[0].path().display();
     Agent::new(model, Arc::new(view), parent)
         .system(format!("{SYSTEM}\n\nThe working directory is {folder}."))
+}
+
+/// Takes the tools of workers out of a run.
+fn without_workers(assembled: &Assembled) -> Result<()> {
+    let registry = assembled.run.registry().to_builder().without(is_of_vibe).build()?;
+    assembled.run.set_registry(registry);
+    Ok(())
+}
+
+fn is_of_vibe(spec: &ToolSpec) -> bool {
+    spec.name.starts_with("vibe_")
 }
 
 /// A conversation with a person.
@@ -284,9 +314,8 @@ impl Talk {
                 }
             }
             Command::Cost => self.cost(),
-            Command::Vibe(_) | Command::Workers => {
-                self.screen.line("there are no workers here yet");
-            }
+            Command::Vibe(vibe) => self.vibe(vibe).await?,
+            Command::Workers => self.workers(),
             Command::Quit => {}
         }
         Ok(())
@@ -313,16 +342,70 @@ impl Talk {
         self.screen.line(&format!("the model is offered {tools} tools now ({surface}{why})"));
     }
 
+    /// Gives the model workers, or ends them.
+    async fn vibe(&self, vibe: Vibe) -> Result<()> {
+        let Some(workers) = &self.assembled.workers else {
+            self.screen.line(
+                "no workers are configured; give --worker 'fast=COMMAND', or [worker.fast] in your own config.toml",
+            );
+            return Ok(());
+        };
+        match vibe {
+            Vibe::On => {
+                workers.turn_on();
+                let registry = self.assembled.run.registry().to_builder();
+                let registry = registry.without(is_of_vibe).tools(workers.tools()).build()?;
+                self.assembled.run.set_registry(registry);
+                self.screen.line("the model may have workers now");
+            }
+            Vibe::Off => {
+                let ended = workers.turn_off().await;
+                without_workers(&self.assembled)?;
+                self.screen.line(&format!(
+                    "the model has no workers any more; {} were at work and killed",
+                    ended.killed
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn workers(&self) {
+        let all = self.assembled.workers.as_ref().map(Workers::list).unwrap_or_default();
+        if all.is_empty() {
+            self.screen.line("there are no workers");
+        }
+        for worker in all {
+            let id = in_style(STRONG, &worker.worker_id);
+            let seconds = worker.elapsed_ms / 1_000;
+            let label = for_person(&worker.label);
+            let result = worker.result.as_deref().unwrap_or_default();
+            let result =
+                for_person(&clip(result.lines().next().unwrap_or_default(), RESULT_CHARS).text);
+            let (tier, status) = (worker.tier, format!("{:?}", worker.status).to_lowercase());
+            self.screen.line(&format!("{id} {label} ({tier}): {status}, {seconds} s  {result}"));
+        }
+    }
+
     fn cost(&self) {
         let Tally { answers, input, output, cached, .. } = &self.tally;
         self.screen.line(&format!(
             "{answers} answers of {}: {input} tokens read, {cached} of them from a cache, {output} written",
             self.agent.model().name()
         ));
+        let used = self.assembled.worker_usage.lock().unwrap_or_else(PoisonError::into_inner);
+        for (worker, Tally { answers, input, output, .. }) in used.iter() {
+            self.screen.line(&format!(
+                "{worker}: {answers} answers, {input} tokens read, {output} written"
+            ));
+        }
     }
 
-    /// The end of the run: what was called is on record.
+    /// The end of the run: its workers are gone, and what was called is on record.
     async fn end(&mut self) -> Result<ExitCode> {
+        if let Some(killed) = end_workers(self.assembled.workers.as_ref()).await {
+            self.screen.line(&killed);
+        }
         if let Err(failure) = self.assembled.run.flush().await {
             remark(in_style(FAINT, failure));
         }

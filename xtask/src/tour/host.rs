@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use super::page::Page;
+use super::{page::Page, people};
 
 /// Owns a run. Dropping it ends the run.
 pub struct Host {
@@ -23,7 +23,7 @@ pub struct Host {
 impl Host {
     pub fn start(program: &Path, checkout: &Path, search_path: &OsStr) -> Result<Self> {
         let mut child = Command::new(program)
-            .arg("serve")
+            .args(["--worker", people::WORKER, "serve"])
             .env("PATH", search_path)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -38,6 +38,7 @@ impl Host {
             "roots": [checkout],
             "approve": "ask",
             "trust": true,
+            "vibe": true,
             "capabilities": {"cards": true},
         });
         host.request(&mut Page::default(), "initialize", params)?;

@@ -58,20 +58,23 @@ impl Page {
 
     /// Answers a card as the person of the tour does: it allows, once.
     pub fn answer(&mut self, card: &Value) -> Value {
-        let options = card["options"].as_array().into_iter().flatten();
-        let once = options.clone().find(|option| option["effect"] == "allow_once");
-        let labels: Vec<&str> = options.filter_map(|option| option["label"].as_str()).collect();
+        let options = || card["options"].as_array().into_iter().flatten();
+        let is_question = card["kind"] == "question";
+        let (about, done) =
+            if is_question { ("question", "the first") } else { ("permission", "allowed once") };
+        let chosen = options().find(|option| is_question || option["effect"] == "allow_once");
+        let labels: Vec<&str> = options().filter_map(|option| option["label"].as_str()).collect();
         println!(
             "   {} {}",
-            paint("35", "┌ permission:"),
+            paint("35", &format!("┌ {about}:")),
             card["title"].as_str().unwrap_or_default()
         );
         println!(
             "   {} {}",
             paint("35", "└"),
-            paint("2", &format!("{} → allowed once", labels.join(" · ")))
+            paint("2", &format!("{} → {done}", labels.join(" · ")))
         );
-        match once {
+        match chosen {
             Some(option) => json!({"type": "chosen", "options": [option["id"]]}),
             None => json!({"type": "withdrawn"}),
         }

@@ -8,6 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use agent_testkit::model::ModelServer;
+
 use crate::home::Home;
 
 /// How long anything may take to appear.
@@ -70,6 +72,22 @@ impl<'a> Terminal<'a> {
         self.types("clear");
         self.until("an empty screen", |screen| screen.trim() == ">");
         self.tmux(&["clear-history"]);
+    }
+
+    /// Clears what scrolled off the screen and, by Ctrl-L, the screen of a program with a line editor.
+    pub(crate) fn clears_screen(&self) {
+        self.presses("C-l");
+        self.tmux(&["clear-history"]);
+    }
+
+    /// Waits until the last request of a model's server offers such tools.
+    pub(crate) fn until_requests(&self, server: &ModelServer, holds: impl Fn(&[String]) -> bool) {
+        let began = Instant::now();
+        let last = || server.requests().last().map(agent_testkit::model::Received::tools);
+        while !last().is_some_and(|tools| holds(&tools)) {
+            assert!(began.elapsed() < PATIENCE, "{:?}\n{}", last(), self.screen());
+            thread::yield_now();
+        }
     }
 
     pub(crate) fn screen(&self) -> String {

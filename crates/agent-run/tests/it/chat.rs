@@ -1,0 +1,282 @@
+//! Conversations with a scripted model: in a real terminal, and without a person.
+
+use std::{fs, process::Stdio};
+
+use agent_testkit::model::{ModelServer, Rule, Script};
+use serde_json::{Value, json};
+
+use crate::{home::Home, tmux::Terminal};
+
+/// A checkout with a model that answers from these rules.
+fn talking(files: &[(&str, &str)], rules: Vec<Rule>) -> (Home, ModelServer) {
+    let home = Home::new(files);
+    let server = ModelServer::start(Script::of(rules)).expect("a server");
+    let url = server.url();
+    home.configure(&format!(
+        "[model]\nprovider = \"compatible\"\nname = \"scripted\"\nurl = \"{url}/v1\"\n"
+    ));
+    (home, server)
+}
+
+fn when(last: &str, rule: Rule) -> Rule {
+    let mut rule = rule;
+    rule.when.last = Some(last.to_owned());
+    rule.times = 0;
+    rule
+}
+
+/// `chat -p` with these arguments: the exit code, standard output and standard error.
+fn once(home: &Home, args: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = home.command(&[&["chat"], args].concat());
+    let output = command.stdin(Stdio::null()).output().expect("it starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+// spec: TIER-07
+#[test]
+fn a_prompt_is_answered_without_a_person_and_what_asks_is_refused() {
+    let write = Rule::call("write", json!({"path": "b.txt", "content": "new"}));
+    let (home, server) = talking(
+        &[("a.txt", "hello\n")],
+        vec![
+            when(
+                "look",
+                Rule::call("read", json!({"path": "a.txt"}))
+                    .and_call("write", json!({"path": "b.txt", "content": "new"})),
+            ),
+            when("change", write),
+            Rule { times: 0, ..Rule::text("I am done.") },
+        ],
+    );
+    let (code, out, said) = once(&home, &["-p", "look"]);
+    assert_eq!((code, out.as_str()), (Some(0), "I am done.\n"), "{said}");
+    assert!(!home.checkout.path().join("b.txt").exists());
+    let told = server.requests().last().expect("requests").last();
+    assert!(told.contains("no approver is connected"), "{told}");
+
+    let (code, out, _) = once(&home, &["--approve", "all", "-p", "change", "--output", "json"]);
+    let result: Value = serde_json::from_str(&out).expect("one object");
+    assert_eq!(code, Some(0));
+    assert_eq!(
+        (&result["ok"], &result["end"], &result["text"]),
+        (&json!(true), &json!("done"), &json!("I am done."))
+    );
+    assert_eq!(home.file("b.txt"), "new");
+
+    let (_, out, _) = once(&home, &["-p", "look", "--output", "stream-json"]);
+    let types: Vec<String> = out
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("an object")["type"].to_string())
+        .collect();
+    let first = types.iter().position(|kind| kind == "\"call\"").expect("a call");
+    assert!(types[first..].contains(&"\"call_result\"".to_owned()), "{types:?}");
+    assert_eq!(types.last().map(String::as_str), Some("\"result\""), "{types:?}");
+}
+
+#[test]
+fn a_model_that_does_not_answer_ends_with_one_and_says_why() {
+    let (home, _server) = talking(
+        &[],
+        vec![Rule { times: 0, ..Rule::fail(401, "authentication_error", "no such key") }],
+    );
+    let (code, out, said) = once(&home, &["-p", "hello"]);
+    assert_eq!((code, out.as_str()), (Some(1), ""));
+    assert!(said.contains("the model did not answer"), "{said}");
+
+    let home = Home::new(&[]);
+    let (code, _, said) = once(&home, &["-p", "hello"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("no model is named; give --model NAME"), "{said}");
+}
+
+// spec: TIER-02, TIER-03
+#[test]
+fn plan_mode_offers_the_model_nothing_that_writes() {
+    let (home, server) = talking(&[], vec![Rule { times: 0, ..Rule::text("I see.") }]);
+    let (code, ..) = once(&home, &["--surface", "plan", "-p", "change it"]);
+    assert_eq!(code, Some(0));
+    let plan = server.requests().last().expect("a request").tools();
+    for tool in [
+        "write",
+        "edit",
+        "apply_patch",
+        "shell",
+        "eval",
+        "debug",
+        "ast_edit",
+        "resolve",
+        "lsp_rename",
+    ] {
+        assert!(!plan.contains(&tool.to_owned()), "{tool} in {plan:?}");
+    }
+    assert!(plan.contains(&"read".to_owned()), "{plan:?}");
+    let _ = once(&home, &["-p", "change it"]);
+    let full = server.requests().last().expect("a request").tools();
+    assert!(full.contains(&"write".to_owned()) && full.contains(&"shell".to_owned()), "{full:?}");
+}
+
+// spec: TIER-07
+#[test]
+fn a_person_talks_approves_opens_interrupts_and_goes_on() {
+    let (home, server) = talking(
+        &[("notes.txt", "one\ntwo\n")],
+        vec![
+            when("look", Rule::call("search", json!({"pattern": "two"}))),
+            when(
+                "change",
+                Rule::call(
+                    "edit",
+                    json!({"path": "notes.txt", "old_string": "two", "new_string": "zwei"}),
+                ),
+            ),
+            when(
+                "slow",
+                Rule { pace_ms: 200, text: vec!["word ".to_owned(); 200], ..Rule::default() },
+            ),
+            Rule { times: 0, ..Rule::text("All is said.") },
+        ],
+    );
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    terminal.shows("/help lists what else");
+    terminal.types("look for it");
+    let screen = terminal.shows("All is said.");
+    assert!(screen.contains("[1] search pattern=two"), "{screen}");
+    assert!(screen.contains("2:two"), "{screen}");
+
+    terminal.types("change it");
+    let screen = terminal.shows("answer>");
+    assert!(screen.contains("edit: modify `notes.txt`") && screen.contains("+zwei"), "{screen}");
+    assert_eq!(home.file("notes.txt"), "one\ntwo\n");
+    terminal.types("y");
+    terminal.shows("[2] edit: ");
+    terminal.until_file(&home.checkout.path().join("notes.txt"), |text| text == b"one\nzwei\n");
+
+    terminal.clears_screen();
+    terminal.types("/open 1");
+    terminal.shows("(1 matching line in 1 file");
+    terminal.types("/plan");
+    terminal.shows("the model is offered 5 tools now (plan)");
+    terminal.types("and plan");
+    terminal.until_requests(&server, |tools| !tools.contains(&"edit".to_owned()));
+    terminal.types("/full");
+    terminal.shows("tools now (full)");
+    terminal.types("/cost");
+    terminal.shows("answers of scripted:");
+
+    terminal.types("slow");
+    terminal.shows("word word");
+    terminal.presses("C-c");
+    terminal.shows("cancelled");
+    terminal.types("/nonsense");
+    terminal.shows("there is no command /nonsense");
+    terminal.presses("C-d");
+    terminal.shows("status 0");
+
+    terminal.agent_run("chat --continue");
+    terminal.shows("going on after");
+    terminal.types("still there?");
+    terminal.shows("All is said.");
+    let last = server.requests().pop().expect("a request");
+    let said = serde_json::to_string(last.messages()).expect("JSON");
+    assert!(said.contains("look for it") && said.contains("zwei"), "{said}");
+    terminal.presses("C-c");
+    terminal.shows("Ctrl-C once more leaves");
+    terminal.presses("C-c");
+    terminal.shows("status 0");
+}
+
+#[test]
+fn a_conversation_is_kept_for_its_owner_and_survives_a_line_that_broke_off() {
+    let (home, server) = talking(&[], vec![Rule { times: 0, ..Rule::text("Noted.") }]);
+    let (code, ..) = once(&home, &["-p", "remember the blue door"]);
+    assert_eq!(code, Some(0));
+    let folder = fs::read_dir(home.state().join("agent-run/conversations")).expect("a folder");
+    let folder = folder.flatten().next().expect("a checkout's").path();
+    let file = fs::read_dir(&folder).expect("a folder").flatten().next().expect("one").path();
+    use std::os::unix::fs::PermissionsExt as _;
+    assert_eq!(fs::metadata(&file).expect("a file").permissions().mode() & 0o777, 0o600);
+    let mut text = fs::read_to_string(&file).expect("text");
+    text.push_str("{\"role\":\"user\",\"par");
+    fs::write(&file, text).expect("a file");
+    for question in ["which door?", "and again?"] {
+        let (code, _, said) = once(&home, &["--continue", "-p", question]);
+        assert_eq!(code, Some(0), "{said}");
+    }
+    let last = server.requests().pop().expect("a request");
+    let said = serde_json::to_string(last.messages()).expect("JSON");
+    for words in ["blue door", "which door?", "and again?"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let other = Home::new(&[]);
+    other.configure(
+        "[model]\nprovider = \"compatible\"\nname = \"x\"\nurl = \"http://127.0.0.1:9/v1\"\n",
+    );
+    let (code, _, said) = once(&other, &["--continue", "-p", "hello"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("no conversation of this working directory"), "{said}");
+}
+
+// spec: ASK-01, VIBE-01, VIBE-07
+#[test]
+fn a_question_is_answered_in_words_and_two_workers_are_waited_for() {
+    let question =
+        json!({"question": "Which colour?", "options": ["Red", "Blue"], "allow_free_text": true});
+    let spawn = |label: &str| json!({"brief": format!("count the {label}"), "label": label, "tier": "fast"});
+    let wait = |id: &str| json!({"worker_id": id});
+    let (home, server) = talking(
+        &[],
+        vec![
+            when("count the apples", Rule::text("There are 3 apples.")),
+            when("count the pears", Rule::text("There are 4 pears.")),
+            when("paint", Rule::call("ask_user", question)),
+            when("Green, please", Rule::text("Green it is.")),
+            when(
+                "delegate",
+                Rule::call("vibe_spawn", spawn("apples")).and_call("vibe_spawn", spawn("pears")),
+            ),
+            Rule::call("vibe_wait", wait("w1")).and_call("vibe_wait", wait("w2")),
+            Rule { times: 0, ..Rule::text("All is said.") },
+        ],
+    );
+    let model =
+        format!("provider = \"compatible\"\nname = \"scripted\"\nurl = \"{}/v1\"\n", server.url());
+    home.configure(&format!("[model]\n{model}\n[worker.fast]\n{model}"));
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    terminal.shows("/help lists what else");
+    terminal.types("paint it");
+    let screen = terminal.shows("answer>");
+    assert!(screen.contains("Which colour?") && screen.contains("1 Red"), "{screen}");
+    terminal.types("Green, please");
+    terminal.shows("Green it is.");
+    assert!(
+        !server.requests().iter().any(|asked| asked.tools().contains(&"vibe_spawn".to_owned()))
+    );
+
+    terminal.types("/vibe on");
+    terminal.shows("the model may have workers now");
+    terminal.types("delegate it");
+    let screen = terminal.shows("All is said.");
+    assert!(
+        screen.contains("There are 3 apples.") && screen.contains("There are 4 pears."),
+        "{screen}"
+    );
+    terminal.types("/workers");
+    terminal.shows("w2 pears (fast): done");
+    terminal.types("/cost");
+    terminal.shows("w1: 1 answers");
+    // What a worker is offered has neither questions nor workers of its own.
+    let requests = server.requests();
+    let of_worker = requests.iter().find(|asked| asked.last().trim() == "count the apples");
+    let offered = of_worker.expect("a worker's request").tools();
+    assert!(
+        !offered.iter().any(|tool| tool.starts_with("vibe_") || tool == "ask_user"),
+        "{offered:?}"
+    );
+    terminal.types("/vibe off");
+    terminal.shows("the model has no workers any more");
+    terminal.presses("C-d");
+    terminal.shows("status 0");
+}
