@@ -68,7 +68,8 @@ impl CardPort for Terminal {
             let _ = tcflush(io::stdin(), QueueSelector::IFlush);
             let lines = lines.get_or_insert_with(read_lines);
             while lines.try_recv().is_ok() {}
-            card_lines(&card).iter().for_each(remark);
+            // In one piece: whoever looks sees a card or none.
+            remark(card_lines(&card).join("\n"));
             loop {
                 let Some(line) = lines.recv().await else { return Ok(Reply::Withdrawn) };
                 match read_answer(&card, &line) {

@@ -47,14 +47,14 @@ impl Message {
     /// # Errors
     ///
     /// The id to answer under (null where none can be told) and the error.
-    pub(crate) fn parse(text: &str) -> Result<Self, (Value, RpcError)> {
+    pub(crate) fn parse(text: &str) -> Result<Self, Box<(Value, RpcError)>> {
         let mut value: Value = serde_json::from_str(text).map_err(|error| {
-            (Value::Null, RpcError::new(code::PARSE_ERROR, format!("no JSON: {error}")))
+            Box::new((Value::Null, RpcError::new(code::PARSE_ERROR, format!("no JSON: {error}"))))
         })?;
         // An id that is none is not repeated: the host could not find it again.
         let invalid = |id: Option<Value>, why: &str| {
             let id = id.filter(is_id).unwrap_or_default();
-            Err((id, RpcError::new(code::INVALID_REQUEST, why)))
+            Err(Box::new((id, RpcError::new(code::INVALID_REQUEST, why))))
         };
         if value.is_array() {
             return invalid(None, "batches are not taken; send one message a line");

@@ -121,7 +121,10 @@ impl<'a> Session<'a> {
             Line::TooLong => return self.unreadable("a message has at most 64 MiB"),
         };
         match Message::parse(&text) {
-            Err((id, error)) => self.peer.respond(&id, Err(error)),
+            Err(unread) => {
+                let (id, error) = *unread;
+                self.peer.respond(&id, Err(error));
+            }
             Ok(Message::Response { id, result }) => {
                 if let Err(message) = self.peer.answered(&id, result) {
                     self.warn(message);
