@@ -291,7 +291,7 @@ mod tests {
     fn a_call_is_said_in_a_line() {
         let cases = [
             ("shell", json!({"command": "ls -la\n  pwd"}), "ls -la pwd"),
-            ("search", json!({"pattern": "a b", "max_results": 3}), "max_results=3 pattern=a b"),
+            ("search", json!({"pattern": "a b", "max_results": 3}), "pattern=a b max_results=3"),
             ("write", json!({"path": "a", "content": "long"}), "path=a"),
             ("debug", json!({"op": "launch", "program": "x"}), "launch x"),
             ("ask_user", json!({"question": "Which\u{1b}[31m?"}), "Which?"),
