@@ -96,7 +96,7 @@ fn value(output: ToolOutput) -> Value {
 fn part(part: &Part) -> Value {
     match part {
         Part::Text { text } => Value::from(text.as_str()),
-        Part::Image { mime, base64 } => json!({"mime": mime, "data": base64}),
+        Part::Image { mime, base64 } => json!({"data": base64, "mime": mime}),
         _ => Value::Null,
     }
 }

@@ -29,7 +29,7 @@ impl Dispatch for Echo {
             if call.name == "fail" {
                 return Err(ToolError::new(ErrorKind::Failed, "nope", "nope"));
             }
-            let data = json!({"tool": call.name, "args": call.args});
+            let data = json!({"args": call.args, "tool": call.name});
             Ok(ToolOutput::default().with_data(data))
         })
     }

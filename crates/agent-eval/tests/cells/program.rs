@@ -112,7 +112,7 @@ fn echo(params: &Value) -> Value {
     if params["name"] == "fail" {
         return json!({"ok": false, "error": {"kind": "failed", "code": "nope", "message": "nope"}});
     }
-    json!({"ok": true, "parts": [], "data": {"tool": params["name"], "args": params["args"]}})
+    json!({"ok": true, "parts": [], "data": {"args": params["args"], "tool": params["name"]}})
 }
 
 impl Drop for Served {

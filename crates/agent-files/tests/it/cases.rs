@@ -128,8 +128,9 @@ fn check(name: &str) {
         return;
     }
     for (case, came) in cases.iter().zip(&came) {
-        let show = |case: &Case| serde_json::to_string_pretty(case).unwrap();
-        assert_eq!(show(case), show(came), "{}", case.name);
+        // As values: whether a build keeps the order of fields says nothing of a case.
+        let value = |case: &Case| serde_json::to_value(case).unwrap();
+        assert_eq!(value(case), value(came), "{}", case.name);
     }
 }
 

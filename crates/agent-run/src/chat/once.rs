@@ -24,11 +24,7 @@ pub(super) async fn once(
     printed: Printed,
 ) -> Result<ExitCode> {
     let stream = Stream { journal, printed };
-    let turn = match printed {
-        Printed::Text | Printed::Json | Printed::StreamJson => {
-            agent.turn(conversation, &stream).await
-        }
-    };
+    let turn = agent.turn(conversation, &stream).await;
     match printed {
         Printed::Text => {
             if !turn.text.is_empty() {
