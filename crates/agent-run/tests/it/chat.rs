@@ -140,47 +140,51 @@ fn a_person_talks_approves_opens_interrupts_and_goes_on() {
     let Some(terminal) = Terminal::open(&home) else { return };
     terminal.agent_run("chat");
     terminal.shows("/help lists what else");
-    terminal.types("look for it");
+    terminal.says("look for it");
     let screen = terminal.shows("All is said.");
     assert!(screen.contains("[1] search pattern=two"), "{screen}");
     assert!(screen.contains("2:two"), "{screen}");
 
-    terminal.types("change it");
+    terminal.says("change it");
     let screen = terminal.shows("answer>");
     assert!(screen.contains("edit: modify `notes.txt`") && screen.contains("+zwei"), "{screen}");
     assert_eq!(home.file("notes.txt"), "one\ntwo\n");
     terminal.types("y");
     terminal.shows("[2] edit: ");
+    terminal.shows_times("All is said.", 2);
     terminal.until_file(&home.checkout.path().join("notes.txt"), |text| text == b"one\nzwei\n");
 
     terminal.clears_screen();
-    terminal.types("/open 1");
+    terminal.says("/open 1");
     terminal.shows("(1 matching line in 1 file");
-    terminal.types("/plan");
+    terminal.says("/plan");
     terminal.shows("the model is offered 5 tools now (plan)");
-    terminal.types("and plan");
+    terminal.says("and plan");
     terminal.until_requests(&server, |tools| !tools.contains(&"edit".to_owned()));
-    terminal.types("/full");
+    terminal.shows("All is said.");
+    terminal.says("/full");
     terminal.shows("tools now (full)");
-    terminal.types("/cost");
+    terminal.says("/cost");
     terminal.shows("answers of scripted:");
 
-    terminal.types("slow");
+    terminal.says("slow");
     terminal.shows("word word");
     terminal.presses("C-c");
     terminal.shows("cancelled");
-    terminal.types("/nonsense");
+    terminal.says("/nonsense");
     terminal.shows("there is no command /nonsense");
+    terminal.until_prompt();
     terminal.presses("C-d");
     terminal.shows("status 0");
 
     terminal.agent_run("chat --continue");
     terminal.shows("going on after");
-    terminal.types("still there?");
+    terminal.says("still there?");
     terminal.shows("All is said.");
     let last = server.requests().pop().expect("a request");
     let said = serde_json::to_string(last.messages()).expect("JSON");
     assert!(said.contains("look for it") && said.contains("zwei"), "{said}");
+    terminal.until_prompt();
     terminal.presses("C-c");
     terminal.shows("Ctrl-C once more leaves");
     terminal.presses("C-c");
@@ -246,7 +250,7 @@ fn a_question_is_answered_in_words_and_two_workers_are_waited_for() {
     let Some(terminal) = Terminal::open(&home) else { return };
     terminal.agent_run("chat");
     terminal.shows("/help lists what else");
-    terminal.types("paint it");
+    terminal.says("paint it");
     let screen = terminal.shows("answer>");
     assert!(screen.contains("Which colour?") && screen.contains("1 Red"), "{screen}");
     terminal.types("Green, please");
@@ -255,17 +259,17 @@ fn a_question_is_answered_in_words_and_two_workers_are_waited_for() {
         !server.requests().iter().any(|asked| asked.tools().contains(&"vibe_spawn".to_owned()))
     );
 
-    terminal.types("/vibe on");
+    terminal.says("/vibe on");
     terminal.shows("the model may have workers now");
-    terminal.types("delegate it");
+    terminal.says("delegate it");
     let screen = terminal.shows("All is said.");
     assert!(
         screen.contains("There are 3 apples.") && screen.contains("There are 4 pears."),
         "{screen}"
     );
-    terminal.types("/workers");
+    terminal.says("/workers");
     terminal.shows("w2 pears (fast): done");
-    terminal.types("/cost");
+    terminal.says("/cost");
     terminal.shows("w1: 1 answers");
     // What a worker is offered has neither questions nor workers of its own.
     let requests = server.requests();
@@ -275,8 +279,9 @@ fn a_question_is_answered_in_words_and_two_workers_are_waited_for() {
         !offered.iter().any(|tool| tool.starts_with("vibe_") || tool == "ask_user"),
         "{offered:?}"
     );
-    terminal.types("/vibe off");
+    terminal.says("/vibe off");
     terminal.shows("the model has no workers any more");
+    terminal.until_prompt();
     terminal.presses("C-d");
     terminal.shows("status 0");
 }

@@ -99,6 +99,22 @@ impl<'a> Terminal<'a> {
         self.until(words, |screen| screen.contains(words))
     }
 
+    /// Says something in a conversation, once it takes it.
+    pub(crate) fn says(&self, line: &str) {
+        self.until_prompt();
+        self.types(line);
+    }
+
+    /// Waits until a conversation takes the next line: its prompt is the last thing on the screen.
+    pub(crate) fn until_prompt(&self) {
+        self.until("a prompt", |screen| screen.trim_end().ends_with('\u{203a}'));
+    }
+
+    /// Waits until the screen has these words so many times.
+    pub(crate) fn shows_times(&self, words: &str, times: usize) -> String {
+        self.until(words, |screen| screen.matches(words).count() >= times)
+    }
+
     /// Waits until a file that something else writes is as wanted.
     pub(crate) fn until_file(&self, path: &Path, holds: impl Fn(&[u8]) -> bool) -> Vec<u8> {
         let began = Instant::now();

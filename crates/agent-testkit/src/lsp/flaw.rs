@@ -61,7 +61,11 @@ impl Flaw {
             Self::NoObject => wire::frame(&json!(42)),
             Self::NoJsonrpc => {
                 let mut message = message.clone();
-                message.as_object_mut().map(|fields| fields.remove("jsonrpc"));
+                if let Value::Object(fields) = &mut message {
+                    // The others stay in their order, whatever the map does with a field that goes.
+                    let fields_left = std::mem::take(fields).into_iter();
+                    *fields = fields_left.filter(|(name, _)| name != "jsonrpc").collect();
+                }
                 wire::frame(&message)
             }
             Self::NullId => wire::frame(&json!({

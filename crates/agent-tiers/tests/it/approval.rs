@@ -128,7 +128,7 @@ async fn a_card_shows_the_preview_cleaned_and_the_tool_gets_the_arguments_verbat
     let result = spawn(&run, "change", json!({"text": TEXT}));
     let shown = card(&mut cards).await;
 
-    const CLEAN: &str = "ab\u{fffd}c\u{fffd}";
+    const CLEAN: &str = "a␛[2Kb\u{fffd}c␇";
     let card = &shown.card;
     let preview = card.preview.as_ref().expect("a preview");
     assert_eq!(card.title, format!("change: {CLEAN}"));
