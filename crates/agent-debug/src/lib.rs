@@ -13,6 +13,7 @@ mod session;
 mod source;
 mod state;
 mod tool;
+mod traceback;
 
 pub use crate::{
     breakpoints::{BreakpointState, MAX_BREAKPOINT_LINES, Status},

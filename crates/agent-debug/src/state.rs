@@ -19,6 +19,7 @@ use crate::{
     ids::Ids,
     output::{MAX_CONSOLE_BYTES, MAX_OUTPUT_BYTES, Ring},
     protocol::{Event, Frame, Output, Stop},
+    traceback::own_lines,
 };
 
 /// What delve and dart say where they send no event for it.
@@ -362,7 +363,13 @@ impl State {
         self.heeded = self.console.total();
         let first = TROUBLES.iter().find_map(|words| text.find(words))?;
         let begin = text[..first].rfind('\n').map_or(0, |end| end + 1);
-        Some(clip(text[begin..].trim(), TROUBLE_CHARS).text)
+        let text = text[begin..].trim();
+        let (head, rest) = text.split_once('\n').unwrap_or((text, ""));
+        // It is said again at each hit.
+        let is_again = |line: &&str| TROUBLES.iter().any(|words| line.contains(words));
+        let once: Vec<&str> = rest.lines().take_while(|line| !is_again(line)).collect();
+        let why = own_lines(&once.join("\n"));
+        Some(clip(format!("{head}\n{why}").trim_end(), TROUBLE_CHARS).text)
     }
 
     /// What the adapter itself said last.

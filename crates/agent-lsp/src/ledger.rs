@@ -9,27 +9,33 @@
 
 mod diff;
 mod fresh;
+mod hidden;
 mod key;
 mod report;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnostic::{Diagnostic, Severity, State};
 
 pub(crate) use diff::without_shadows;
-use diff::{Counted, diff};
+use diff::{Counted, Renaming, diff, without_renamed};
 use fresh::FreshLines;
+use hidden::Hidden;
+use key::Key;
 
 pub use report::{
-    FILE_LIMIT, FLOOD, FLOOD_SHOWN, OTHER_FILE_LIMIT, OTHER_FILES_LIMIT, Origin, Report,
-    WriteDiagnostics,
+    BACK_LIMIT, FILE_LIMIT, FLOOD, FLOOD_SHOWN, OTHER_FILE_LIMIT, OTHER_FILES_LIMIT, Origin,
+    Report, WriteDiagnostics,
 };
 
 /// The diagnostics that a run knows of.
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
     known: BTreeMap<String, BTreeMap<String, Counted>>,
+    hidden: BTreeMap<String, Hidden>,
     pending: BTreeMap<(String, String), Waiting>,
+    /// The names that the next write changes everywhere.
+    renaming: Vec<Renaming>,
     tickets: u64,
 }
 
@@ -40,6 +46,8 @@ struct Waiting {
     origin: Origin,
     fresh: FreshLines,
     baseline: Baseline,
+    /// The names that were changed everywhere since what is known.
+    renaming: Vec<Renaming>,
 }
 
 /// What is known of a file from before the write that is waited for.
@@ -210,6 +218,7 @@ impl Ledger {
     /// A file is gone, and with it what was known.
     pub fn deleted(&mut self, file: &str) {
         self.known.remove(file);
+        self.hidden.remove(file);
         self.pending.retain(|(pending, _), _| pending != file);
     }
 
@@ -223,7 +232,16 @@ impl Ledger {
             servers.values_mut().for_each(|counted| counted.renamed(to));
             self.known.insert(to.to_owned(), servers);
         }
+        if let Some(hidden) = self.hidden.remove(from) {
+            self.hidden.insert(to.to_owned(), hidden);
+        }
         self.pending.retain(|(pending, _), _| pending != from);
+    }
+
+    /// The write that is settled next gave a symbol another name everywhere: a message that differs by that name alone is the
+    /// one that was there before.
+    pub fn symbol_renamed(&mut self, old: &str, new: &str) {
+        self.renaming.push(Renaming { old: old.to_owned(), new: new.to_owned() });
     }
 
     /// Takes everything that was observed after one write, or one batch of writes, and tells what is new: errors and warnings of
@@ -241,6 +259,7 @@ impl Ledger {
         report.unseen =
             there.filter(|written| !seen(written)).map(|written| written.file.clone()).collect();
         let fresh: Vec<FreshLines> = written.iter().map(FreshLines::of).collect();
+        let renaming = std::mem::take(&mut self.renaming);
         for Observed { file, server, snapshot } in observed {
             let index = written.iter().position(|written| written.file == file);
             if index.is_some_and(|index| written[index].after.is_none()) {
@@ -250,6 +269,7 @@ impl Ledger {
                 Some(index) => Waiting::written(&written[index], fresh[index].clone()),
                 None => Waiting::beside(),
             };
+            let mine = Waiting { renaming: renaming.clone(), ..mine };
             match snapshot {
                 Snapshot::Settled(now) => {
                     let earlier = self.pending.remove(&pair(&file, &server));
@@ -261,6 +281,7 @@ impl Ledger {
                 }
             }
         }
+        self.keep_hidden(&report);
         let nothing_is_there = written.iter().all(|written| written.after.is_none());
         let bears = |pending: &Pending| nothing_is_there || pending.origin == Origin::Written;
         let is_confirmed = report.unseen.is_empty() && !report.pending.iter().any(bears);
@@ -285,6 +306,7 @@ impl Ledger {
             Origin::Other => Report::new([]),
         };
         self.tell(&mut report, file, server, settled, &waiting);
+        self.keep_hidden(&report);
         self.count_remaining(&mut report, true);
         // A file that was written was said to be waited for by name.
         (waiting.origin == Origin::Written || !report.is_quiet()).then_some(report)
@@ -308,6 +330,7 @@ impl Ledger {
         let (mut new, mut fixed) = match known {
             Some(known) => {
                 let (new, fixed) = diff(known, &now, &waiting.fresh);
+                let (new, fixed) = without_renamed(new, fixed, &waiting.renaming);
                 let new =
                     new.into_iter().map(|diagnostic| New { diagnostic, since: Since::ThisEdit });
                 (new.collect::<Vec<_>>(), fixed)
@@ -323,8 +346,32 @@ impl Ledger {
             new.retain(|new| new.diagnostic.severity == Severity::Error);
             fixed.retain(|fixed| fixed.severity == Severity::Error);
         }
-        report.add(file, new, fixed);
+        let mut back = Vec::new();
+        if let Some(hidden) = self.hidden.get_mut(file) {
+            let is_back = |new: &mut New| hidden.gives_back(&new.diagnostic, &waiting.fresh);
+            // Of equal ones the last is what the write made least likely.
+            new.reverse();
+            back.extend(new.extract_if(.., is_back).map(|new| new.diagnostic));
+        }
+        report.add(file, new, fixed, back);
         self.put(file, server, now);
+    }
+
+    /// Keeps what may be hidden from now on, and forgets what nothing hides any more.
+    fn keep_hidden(&mut self, report: &Report) {
+        let gone = report.fixed.iter().map(|gone| gone.file.clone());
+        // An error that comes while something is hidden may hide it too.
+        let files: BTreeSet<String> = gone.chain(self.hidden.keys().cloned()).collect();
+        for file in files {
+            let fixed = report.fixed.iter().filter(|gone| gone.file == file);
+            let new = report.new_of(&file);
+            self.hidden.entry(file.clone()).or_default().hide(fixed, new);
+        }
+        let known = &self.known;
+        self.hidden.retain(|file, hidden| {
+            hidden.look(&keys(known, file));
+            !hidden.is_empty()
+        });
     }
 
     fn wait(&mut self, file: String, server: String, waiting: Waiting, why: Unsettled) -> Pending {
@@ -360,11 +407,23 @@ impl Ledger {
 
     fn remember(&mut self, file: &str, server: &str, settled: Vec<Diagnostic>) {
         self.put(file, server, counted(settled));
+        if let Some(hidden) = self.hidden.get_mut(file) {
+            hidden.look(&keys(&self.known, file));
+        }
     }
 
     fn put(&mut self, file: &str, server: &str, counted: Counted) {
         self.known.entry(file.to_owned()).or_default().insert(server.to_owned(), counted);
     }
+}
+
+/// What every server is known to say of a file.
+fn keys<'a>(
+    known: &'a BTreeMap<String, BTreeMap<String, Counted>>,
+    file: &str,
+) -> BTreeSet<&'a Key> {
+    let servers = known.get(file).into_iter().flat_map(BTreeMap::values);
+    servers.flat_map(Counted::keys).collect()
 }
 
 /// What counts of a snapshot.
@@ -378,26 +437,27 @@ impl Waiting {
             Some(_) => Baseline::Unknown,
             None => Baseline::Empty,
         };
-        Self { number: 0, origin: Origin::Written, fresh, baseline }
+        Self { number: 0, origin: Origin::Written, fresh, baseline, renaming: Vec::new() }
     }
 
     fn beside() -> Self {
         let fresh = FreshLines::default();
-        Self { number: 0, origin: Origin::Other, fresh, baseline: Baseline::Unknown }
+        let baseline = Baseline::Unknown;
+        Self { number: 0, origin: Origin::Other, fresh, baseline, renaming: Vec::new() }
     }
 
     /// With what was waited for before: a file that was written is still one when it is looked at again as one beside
     /// another, and one that was made is still new when it is written again.
     fn merged(self, earlier: Option<Self>) -> Self {
-        match earlier {
-            Some(earlier) if self.origin == Origin::Other && earlier.origin == Origin::Written => {
-                Self { number: self.number, ..earlier }
-            }
-            Some(Self { baseline: Baseline::Empty, .. }) => {
-                Self { baseline: Baseline::Empty, ..self }
-            }
+        let Some(mut earlier) = earlier else { return self };
+        let mut renaming = std::mem::take(&mut earlier.renaming);
+        renaming.extend(self.renaming.iter().cloned());
+        let both = match (self.origin, earlier.origin, earlier.baseline) {
+            (Origin::Other, Origin::Written, _) => Self { number: self.number, ..earlier },
+            (_, _, Baseline::Empty) => Self { baseline: Baseline::Empty, ..self },
             _ => self,
-        }
+        };
+        Self { renaming, ..both }
     }
 }
 

@@ -328,7 +328,7 @@ fn show(f: &mut fmt::Formatter<'_>, path: &Path, why: &Why) -> fmt::Result {
         Why::NoFile => write!(f, "{path} is configured and does not exist"),
         Why::NotExecutable => write!(f, "{path} may not be executed"),
         Why::ProbeFailed { exit, lines } => {
-            write!(f, "{path} is there but does not run: it {exit}")?;
+            write!(f, "{path} is there, and when it was tried it {exit}")?;
             lines.iter().try_for_each(|line| write!(f, "; {line}"))
         }
         Why::TimedOut(time) => write!(f, "{path} did not answer in {:.1} s", time.as_secs_f64()),

@@ -46,6 +46,7 @@ pub(crate) struct Assembled {
     pub lsp: Lsp,
     pub debugger: Debugger,
     pub interpreters: Interpreters,
+    pub shell: Shell,
     /// The background workers; none where vibe mode was not wished for.
     pub workers: Option<Workers>,
     /// What the models of workers in this process used.
@@ -150,9 +151,10 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
             Some(Workers::new(crew, RosterLimits::default()))
         }
     };
+    let shell = Shell::new(workspace.clone(), ground.launcher);
     let mut resources = Resources::new()
         .files(files)
-        .shell(Shell::new(workspace.clone(), ground.launcher))
+        .shell(shell.clone())
         .astgrep(structure)
         .lsp(lsp.clone())
         .debug(debugger.clone())
@@ -194,6 +196,7 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
         lsp,
         debugger,
         interpreters,
+        shell,
         workers,
         worker_usage,
     })

@@ -1,9 +1,9 @@
 //! Which files a command changed, told by what the file system says of them before and after.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agent_tool_core::{Content, Context, Event, FileChange};
-use agent_workspace::{FileIdentity, WalkOptions, Workspace, WorkspacePath};
+use agent_workspace::{FileIdentity, SkipReason, WalkOptions, Workspace, WorkspacePath};
 
 /// A workspace with more files than this is not compared.
 pub const MAX_FILES_COMPARED: usize = 20_000;
@@ -13,7 +13,14 @@ pub const MAX_CHANGES: usize = 50;
 
 /// The files of a workspace at one moment, but for those that its rules ignore and hidden ones; none where they are too many.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Snapshot(Option<BTreeMap<WorkspacePath, FileIdentity>>);
+pub(crate) struct Snapshot(Option<Entries>);
+
+#[derive(Debug, Clone, Default)]
+struct Entries {
+    files: BTreeMap<WorkspacePath, FileIdentity>,
+    /// Links, fifos and the like.
+    others: BTreeSet<WorkspacePath>,
+}
 
 /// What became of the files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +29,8 @@ pub(crate) struct Changes {
     pub(crate) changes: Vec<FileChange>,
     /// How many there are; none where nobody knows.
     pub(crate) total: Option<usize>,
+    /// How many entries there are that were not and that are no regular files; none where nobody knows.
+    pub(crate) others_made: Option<usize>,
 }
 
 /// Compares when it is dropped, so that a command that is cancelled is recorded with what it changed.
@@ -35,7 +44,7 @@ pub(crate) struct Comparison {
 impl Snapshot {
     /// Looks at all files. It reads folders, and none of the files.
     pub(crate) fn take(workspace: &Workspace) -> Self {
-        let mut files = BTreeMap::new();
+        let Entries { mut files, mut others } = Entries::default();
         for root in workspace.root_paths() {
             // A root that cannot be walked has nothing that could be compared.
             let Ok(walk) = workspace.walk(&root, &WalkOptions::new()) else { return Self(None) };
@@ -44,14 +53,19 @@ impl Snapshot {
             }
             let known = |file: WorkspacePath| Some((workspace.identity(&file).ok()?, file));
             files.extend(walk.files.into_iter().filter_map(known).map(|(id, file)| (file, id)));
+            let is_other = |reason| matches!(reason, SkipReason::Link | SkipReason::Special);
+            let skipped = walk.skipped.into_iter().filter(|skipped| is_other(skipped.reason));
+            others.extend(skipped.map(|skipped| skipped.path));
         }
-        Self(Some(files))
+        Self(Some(Entries { files, others }))
     }
 
     fn until_now(&self, workspace: &Workspace) -> Changes {
         let (Some(before), Some(after)) = (&self.0, &Self::take(workspace).0) else {
             return Changes::default();
         };
+        let others_made = after.others.difference(&before.others).count();
+        let (before, after) = (&before.files, &after.files);
         let gone = before.iter().filter(|(file, _)| !after.contains_key(*file));
         let gone = gone.map(|(file, was)| (file, Some(was), None));
         let here = after.iter().map(|(file, is)| (file, before.get(file), Some(is)));
@@ -63,7 +77,8 @@ impl Snapshot {
             let after = is.map_or(Content::Absent, |is| content(workspace, file, is));
             FileChange::new(workspace.show(file), before, after)
         });
-        Changes { changes: changes.collect(), total: Some(all.len()) }
+        let changes = changes.collect();
+        Changes { changes, total: Some(all.len()), others_made: Some(others_made) }
     }
 }
 

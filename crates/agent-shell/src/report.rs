@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agent_tool_core::{ChangeKind, FileChange};
+use agent_tool_core::{ChangeKind, FileChange, as_at_terminal};
 use serde::Serialize;
 
 /// At most so many changed files are named.
@@ -35,7 +35,10 @@ pub enum Ending {
 pub struct ShellReport {
     /// How it ended.
     pub ending: Ending,
-    /// What it wrote to both outputs, in its order, with a line where something is missing.
+    /// The name of the sandbox that it ran in; none is the host.
+    pub ran_in: Option<String>,
+    /// What it wrote to both outputs, in its order, with a line where something is missing. As it wrote it: escape sequences
+    /// and carriage returns stand in it.
     pub output: String,
     /// How many bytes it wrote.
     pub output_bytes: u64,
@@ -51,19 +54,24 @@ pub struct ShellReport {
     pub sandbox: Vec<String>,
     /// How many files changed, but for ignored and hidden ones; none where that is not known.
     pub files_changed: Option<usize>,
-    /// The first of these.
+    /// How many links, fifos, sockets and devices it made, which are not among these; none where that is not known.
+    pub others_made: Option<usize>,
+    /// The first of the changed files.
     #[serde(skip)]
     pub changes: Vec<FileChange>,
 }
 
 impl ShellReport {
-    /// The output, then how it ended, then what it left.
+    /// The output as a terminal would show it at last, then how it ended, then what it left.
     #[must_use]
     pub fn text(&self) -> String {
         let mut lines = vec![self.ended()];
-        let output = self.output.trim_end_matches('\n');
+        let output = as_at_terminal(&self.output);
+        let output = output.trim_end_matches('\n');
         if output.is_empty() {
-            lines[0].push_str("; it wrote nothing");
+            let seen =
+                if self.output.trim_end_matches('\n').is_empty() { "" } else { " to be seen" };
+            lines[0].push_str(&format!("; it wrote nothing{seen}"));
         } else {
             lines.insert(0, output.to_owned());
         }
@@ -85,21 +93,25 @@ impl ShellReport {
             ));
         }
         lines.extend(self.changed());
+        if let Some(count @ 1..) = self.others_made {
+            let what = plural(count, "entry that is no file", "entries that are no files");
+            lines.push(format!("{what} made: links, fifos or the like"));
+        }
         lines.join("\n")
     }
 
     fn ended(&self) -> String {
-        let after = Duration::from_millis(self.elapsed_ms).as_secs_f64();
+        let seconds = Duration::from_millis(self.elapsed_ms).as_secs_f64();
+        let sandbox = self.ran_in.as_ref().map(|name| format!(", in the sandbox {name}"));
+        let after = format!("after {seconds:.1} s{}", sandbox.unwrap_or_default());
         match &self.ending {
-            Ending::Exited { code } => format!("[exit code {code} after {after:.1} s]"),
-            Ending::Signalled { signal } => {
-                format!("[ended by signal {signal} after {after:.1} s]")
-            }
+            Ending::Exited { code } => format!("[exit code {code} {after}]"),
+            Ending::Signalled { signal } => format!("[ended by signal {signal} {after}]"),
             Ending::TimedOut => format!(
-                "[not finished after {after:.1} s, so it was ended; whatever it had not done yet is not done. Give it more \
-                 `timeout`, or do less at once]"
+                "[not finished {after}, so it was ended; whatever it had not done yet is not done. Give it more `timeout`, or \
+                 do less at once]"
             ),
-            Ending::Unknown => format!("[ended after {after:.1} s; with what code is not known]"),
+            Ending::Unknown => format!("[ended {after}; with what code is not known]"),
         }
     }
 

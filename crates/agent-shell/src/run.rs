@@ -34,6 +34,9 @@ const OUTPUT_WAIT: Duration = Duration::from_millis(200);
 /// How long what is ended may take to end by itself.
 const TERM_WAIT: Duration = Duration::from_secs(1);
 
+/// What a launcher without a sandbox calls itself.
+const HOST: &str = "none";
+
 /// The shell that is there whatever the system or the sandbox.
 const SHELL: &str = "/bin/sh";
 
@@ -106,6 +109,11 @@ impl Shell {
         self.launcher.sandbox_name()
     }
 
+    /// The sandbox that commands run in, where there is one.
+    pub(crate) fn sandbox(&self) -> Option<&str> {
+        Some(self.sandbox_name()).filter(|name| *name != HOST)
+    }
+
     /// Runs a command to its end. Its output goes to the context as it comes.
     ///
     /// Dropping the future ends the command with all that it started; what it changed until then is told to the context.
@@ -160,6 +168,7 @@ impl Shell {
                 _ => shutdown.killed,
             },
             ending,
+            ran_in: self.sandbox().map(str::to_owned),
             output: output.text,
             output_bytes: output.total,
             dropped_bytes: output.dropped,
@@ -167,6 +176,7 @@ impl Shell {
             left: shutdown.left,
             sandbox: shutdown.exit.map(|exit| exit.stderr).unwrap_or_default(),
             files_changed: changes.total,
+            others_made: changes.others_made,
             changes: changes.changes,
         })
     }

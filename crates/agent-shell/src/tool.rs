@@ -58,9 +58,9 @@ impl Tool for ShellTool {
     ) -> BoxFuture<'a, Result<Preview, ToolError>> {
         Box::pin(async move {
             let parsed: ShellArgs = parse_args(&self.spec, args.clone())?;
-            let place = match self.shell.sandbox_name() {
-                "none" => "on this machine".to_owned(),
-                sandbox => format!("in the sandbox {sandbox}"),
+            let place = match self.shell.sandbox() {
+                None => "on this machine".to_owned(),
+                Some(sandbox) => format!("in the sandbox {sandbox}"),
             };
             let folder = parsed.cwd.as_deref().unwrap_or("the working directory");
             let mut preview = Preview::of_arguments(&self.spec, args);

@@ -35,7 +35,7 @@ pub use crate::{
     schema::portable,
     spec::{Tier, ToolSpec},
     stop::{PROGRESS_EVERY, Stop, StopOnDrop},
-    text::{for_approval, for_person},
+    text::{as_at_terminal, for_approval, for_person},
     tool::{BoxFuture, Tool, ToolResult},
     wrap::{described, renamed},
 };

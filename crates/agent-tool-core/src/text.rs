@@ -34,6 +34,30 @@ pub fn for_person(text: &str) -> String {
     shown
 }
 
+/// What a terminal would show at last of what a program wrote: of each line what came after the last carriage return, since
+/// progress bars draw over themselves, and that as [`for_person`] gives it. For a model, which reads neither colours nor every
+/// state of a bar.
+///
+/// ```
+/// # use agent_tool_core::as_at_terminal;
+/// assert_eq!(as_at_terminal("\r 10%\r\u{1b}[32m100%\u{1b}[0m\r\ndone\n"), "100%\ndone\n");
+/// ```
+#[must_use]
+pub fn as_at_terminal(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let (line, end) = match line.strip_suffix('\n') {
+            Some(line) => (line, "\n"),
+            None => (line, ""),
+        };
+        // What is empty without its escape sequences draws over nothing.
+        let mut pieces = line.rsplit('\r').map(for_person);
+        shown.push_str(&pieces.find(|piece| !piece.is_empty()).unwrap_or_default());
+        shown.push_str(end);
+    }
+    shown
+}
+
 /// The text as it stands on a card, where what a person approves is what is executed: nothing is left out of it. A control
 /// character is its picture (`␛` for an escape), so that what an escape sequence would have hidden can be read; what
 /// reorders text becomes U+FFFD as in [`for_person`].

@@ -172,12 +172,13 @@ pub(crate) async fn prepare(
             Ok(plain(arguments))
         }
         "lldb" => {
-            let scratch = scratch()?;
             // The debuggee would read from a terminal that nobody types at.
             let mut commands =
                 vec![PATIENT.to_owned(), "settings set target.input-path /dev/null".to_owned()];
             let rust = rust_project(launch, checkout);
-            if rust {
+            // A host that is killed leaves such a folder behind, so there is none where nothing comes into it.
+            let scratch = rust.then(scratch).transpose()?;
+            if let Some(scratch) = &scratch {
                 let place =
                     agent_process::Place::new([launch.folder.clone()]).trust(checkout.trust);
                 let found = rust::commands(
@@ -193,10 +194,9 @@ pub(crate) async fn prepare(
                 "program": program, "args": launch.args, "cwd": folder, "initCommands": commands,
             });
             let functions: &[&str] = if rust { &rust::PANIC_FUNCTIONS } else { &[] };
-            Ok(Prepared { arguments, folder: neutral, functions, scratch: Some(scratch) })
+            Ok(Prepared { arguments, folder: neutral, functions, scratch })
         }
         "delve" => {
-            let scratch = scratch()?;
             let (mode, program) = match kind {
                 Kind::GoBinary | Kind::Binary => ("exec", launch.program.clone()),
                 Kind::Folder => ("debug", launch.program.clone()),
@@ -210,12 +210,13 @@ pub(crate) async fn prepare(
                 "request": "launch", "mode": mode, "program": program.to_string_lossy(),
                 "args": launch.args, "cwd": folder, "outputMode": "remote",
             });
-            if mode != "exec" {
+            let scratch = (mode != "exec").then(scratch).transpose()?;
+            if let Some(scratch) = &scratch {
                 arguments["output"] = scratch.path().join("debuggee").to_string_lossy().into();
             }
             // Go finds a module by the folder that it builds in.
             let inside = if program.is_dir() { program } else { launch.folder.clone() };
-            Ok(Prepared { arguments, folder: inside, functions: &[], scratch: Some(scratch) })
+            Ok(Prepared { arguments, folder: inside, functions: &[], scratch })
         }
         "dart" => Ok(plain(json!({
             "program": program, "args": launch.args, "cwd": folder, "console": "debugConsole",

@@ -48,6 +48,10 @@ pub(crate) struct Adapter {
     pub(crate) plain_counts: bool,
     /// How long after a stop the debuggee is not resumed: the adapter may still be stopping threads, and hang.
     pub(crate) settles: Duration,
+    /// As many characters has a value that the adapter cut.
+    pub(crate) longest_value: usize,
+    /// Why a pause may take effect late, where it may.
+    pub(crate) pauses_late: Option<&'static str>,
     /// Whether a program that listens speaks the protocol itself, so that attaching starts nothing.
     pub(crate) listens: bool,
     /// What becomes of a program that was attached to when the session ends.
@@ -60,7 +64,7 @@ fn no_signal(_code: i64) -> i64 {
 }
 
 const ASK_DEBUGPY: &str = "import importlib.util as u, importlib.metadata as m, sys; \
-                           sys.exit('no module named debugpy') if u.find_spec('debugpy') is None \
+                           sys.exit('it runs, and has no module named debugpy') if u.find_spec('debugpy') is None \
                            else print('debugpy', m.version('debugpy'))";
 
 /// All adapters.
@@ -83,6 +87,10 @@ pub(crate) static ADAPTERS: [Adapter; 4] = [
         signal_of: |code| 256 - code,
         plain_counts: false,
         settles: Duration::from_millis(100),
+        longest_value: 1 << 16,
+        pauses_late: Some(
+            "takes effect when Python code runs again, which it does not within a call such as time.sleep",
+        ),
         listens: true,
         after_attach: "it runs on when the session ends",
     },
@@ -110,6 +118,8 @@ pub(crate) static ADAPTERS: [Adapter; 4] = [
         signal_of: |code| code,
         plain_counts: true,
         settles: Duration::ZERO,
+        longest_value: usize::MAX,
+        pauses_late: None,
         listens: false,
         after_attach: "it runs on when the session ends, and its server ends itself",
     },
@@ -131,6 +141,8 @@ pub(crate) static ADAPTERS: [Adapter; 4] = [
         signal_of: no_signal,
         plain_counts: false,
         settles: Duration::ZERO,
+        longest_value: usize::MAX,
+        pauses_late: None,
         listens: true,
         after_attach: "dlv ends it when the session ends, unless it was started with --accept-multiclient",
     },
@@ -152,6 +164,8 @@ pub(crate) static ADAPTERS: [Adapter; 4] = [
         signal_of: no_signal,
         plain_counts: false,
         settles: Duration::ZERO,
+        longest_value: usize::MAX,
+        pauses_late: None,
         listens: false,
         after_attach: "it runs on when the session ends",
     },

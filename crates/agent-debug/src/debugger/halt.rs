@@ -34,6 +34,10 @@ const LOCALS_BYTES: usize = 12 << 10;
 /// The most characters of a description.
 const DESCRIPTION_CHARS: usize = 1_000;
 
+/// What is said of a crash of which no frame has a line.
+const NO_LINES: &str = "no frame of it has a source line: the program was most likely built without debug information; build it \
+                        with -g, or as a debug build, to see lines and variables";
+
 /// What a wait came to.
 enum Came {
     Stopped(Halt),
@@ -89,7 +93,7 @@ impl Debugger {
         if is_exit(live, halt)
             && let Some(thread) = halt.stop.thread
         {
-            sleep(live.adapter.settles.saturating_sub(halt.since.elapsed())).await;
+            live.settled(halt).await;
             live.shared.change(State::resumed);
             let again = halt.clone();
             live.ask_apart(outgoing::resume(thread), move |state| state.resume_failed(again));
@@ -107,6 +111,12 @@ impl Debugger {
         if reason.crash {
             report.locals = self.crash_locals(live, &report.frames).await;
             sleep(CRASH_OUTPUT_TIME).await;
+        }
+        if reason.crash
+            && !report.frames.is_empty()
+            && report.frames.iter().all(|frame| frame.line.is_none())
+        {
+            report.notes.push(NO_LINES.to_owned());
         }
         report.reason = Some(reason.word);
         if let (Some(stepped), Some(stopped)) = (stepped, halt.stop.thread)
@@ -231,10 +241,16 @@ impl Debugger {
         let mut report = RunReport::new(RunState::Running);
         report.output = new_output(live);
         report.notes.extend(trouble(live));
-        report.notes.push(format!(
-            "still running after {} s; continue waits again, pause asks it to stop, terminate ends it",
-            seconds(wait)
-        ));
+        let waited = format!("still running after {} s", seconds(wait));
+        report.notes.push(match live.shared.state().pausing {
+            false => {
+                format!("{waited}; continue waits again, pause asks it to stop, terminate ends it")
+            }
+            true => {
+                let late = live.adapter.pauses_late.unwrap_or("has not taken effect yet");
+                format!("{waited}: the pause was sent and {late}; continue waits for it, terminate ends it")
+            }
+        });
         report
     }
 }
@@ -375,6 +391,15 @@ impl State {
 }
 
 impl Live {
+    /// Waits until an adapter may be told to resume after this stop.
+    pub(super) async fn settled(&self, halt: &Halt) {
+        let left = self.adapter.settles.saturating_sub(halt.since.elapsed());
+        // A timer takes a millisecond, be its time nothing.
+        if !left.is_zero() {
+            sleep(left).await;
+        }
+    }
+
     /// Fails where the adapter was given up.
     pub(super) fn given_up(&self) -> Option<ToolError> {
         self.shared.state().unresponsive.as_deref().map(unresponsive)

@@ -17,6 +17,7 @@ use crate::{
     },
     session::{Live, MAX_REQUEST_TIME, MAX_VARIABLES_TIME},
     state::{Halt, Phase},
+    traceback::own_lines,
 };
 
 /// The most threads that are listed.
@@ -136,12 +137,13 @@ impl Debugger {
             answer = ask(EvalContext::Repl).await;
         }
         let body = answer.map_err(|error| match error {
-            RequestError::Refused(why) => failed(&clip(&why, MAX_EVALUATED_CHARS).text),
+            RequestError::Refused(why) => failed(&clip(&own_lines(&why), MAX_EVALUATED_CHARS).text),
             other => of_request(other),
         })?;
         let value = Variable::evaluated(&body);
         let reference = self.reference(&live, &value);
-        let shown = shown_variable(&value, reference, MAX_EVALUATED_CHARS);
+        let longest = live.adapter.longest_value;
+        let shown = shown_variable(&value, reference, MAX_EVALUATED_CHARS, longest);
         Ok(EvaluateReport { result: shown.value, kind: shown.kind, reference })
     }
 
@@ -157,7 +159,8 @@ impl Debugger {
         let body = live.ask(&request, MAX_VARIABLES_TIME).await.map_err(of_request)?;
         let counted = live.shared.state().children_of(adapter);
         let all = Variable::all(&body);
-        Ok(fit(all, counted, bytes, |variable| self.reference(live, variable)))
+        let reference = |variable: &Variable| self.reference(live, variable);
+        Ok(fit(all, counted, bytes, live.adapter.longest_value, reference))
     }
 
     fn reference(&self, live: &Live, variable: &Variable) -> Option<i64> {

@@ -3,7 +3,6 @@
 use std::{sync::Arc, time::Duration};
 
 use agent_tool_core::ToolError;
-use tokio::time::sleep;
 
 use super::Debugger;
 use crate::{
@@ -175,7 +174,7 @@ impl Debugger {
         if halt.frames.is_none() {
             self.frames(live, &halt).await?;
         }
-        sleep(live.adapter.settles.saturating_sub(halt.since.elapsed())).await;
+        live.settled(&halt).await;
         // The state changes before the request leaves, so a stop that is quicker than the answer is a new one.
         live.shared.change(State::resumed);
         let mut asked = live.ask_apart(request, move |state| state.resume_failed(halt));

@@ -193,15 +193,23 @@ impl EvaluateReport {
     }
 }
 
-/// A variable with its value cut to so many characters.
+/// A variable with its value cut to so many characters. One of `longest` characters the adapter has cut before.
 pub(crate) fn shown_variable(
     variable: &Variable,
     reference: Option<i64>,
     chars: usize,
+    longest: usize,
 ) -> VariableShown {
+    let is_cut = variable.value.chars().nth(longest.saturating_sub(1)).is_some();
+    let value = if is_cut {
+        let shown: String = variable.value.chars().take(chars).collect();
+        format!("{shown}… more characters, cut by the debugger")
+    } else {
+        clip(&variable.value, chars).text
+    };
     VariableShown {
         name: clip(&variable.name, MAX_NAME_CHARS).text,
-        value: clip(&variable.value, chars).text,
+        value,
         kind: variable.kind.as_ref().map(|kind| clip(kind, MAX_NAME_CHARS).text),
         reference,
     }
@@ -213,6 +221,7 @@ pub(crate) fn fit(
     mut all: Vec<Variable>,
     counted: Option<i64>,
     bytes: usize,
+    longest: usize,
     mut reference: impl FnMut(&Variable) -> Option<i64>,
 ) -> VariablesReport {
     all.retain(|variable| variable.name != "len()");
@@ -223,7 +232,8 @@ pub(crate) fn fit(
     let mut chars = MAX_VALUE_CHARS;
     loop {
         let shown = all.iter().zip(&references);
-        let variables = shown.map(|(variable, id)| shown_variable(variable, *id, chars)).collect();
+        let shown = shown.map(|(variable, id)| shown_variable(variable, *id, chars, longest));
+        let variables = shown.collect();
         let report = VariablesReport { variables, more: known - all.len() };
         if chars <= MIN_VALUE_CHARS || report.text().len() <= bytes {
             return report;
@@ -244,19 +254,25 @@ mod tests {
     #[test]
     fn children_are_fifty_and_fit_in_a_result_without_a_broken_character() {
         let all = (0..104).map(|index| variable(&index.to_string(), "🎉".repeat(5_000))).collect();
-        let report = fit(all, Some(100_000), MAX_RESULT_BYTES, |_| None);
+        let report = fit(all, Some(100_000), MAX_RESULT_BYTES, usize::MAX, |_| None);
         assert_eq!((report.variables.len(), report.more), (50, 99_950));
         assert!(report.text().len() <= MAX_RESULT_BYTES);
         assert!(report.variables[0].value.starts_with("🎉🎉"));
-        let one = fit(vec![variable("x", "å".repeat(500))], None, MAX_RESULT_BYTES, |_| None);
-        assert_eq!(one.variables[0].value, format!("{}… 100 more characters", "å".repeat(400)));
+        let one = |longest| {
+            let all = vec![variable("x", "å".repeat(500))];
+            fit(all, None, MAX_RESULT_BYTES, longest, |_| None).variables[0].value.clone()
+        };
+        assert_eq!(one(501), format!("{}… 100 more characters", "å".repeat(400)));
+        // One that the adapter has cut had more than that.
+        let cut = "… more characters, cut by the debugger";
+        assert_eq!(one(500), format!("{}{cut}", "å".repeat(400)));
     }
 
     #[test]
     fn what_the_debugger_adds_comes_last_and_only_where_there_is_room() {
         let names = ["special variables", "function variables", "a", "len()", "b"];
         let all = names.map(|name| variable(name, String::new())).to_vec();
-        let shown = fit(all, None, MAX_RESULT_BYTES, |_| None);
+        let shown = fit(all, None, MAX_RESULT_BYTES, usize::MAX, |_| None);
         let shown: Vec<_> = shown.variables.iter().map(|v| v.name.as_str()).collect();
         assert_eq!(shown, ["a", "b", "special variables", "function variables"]);
     }

@@ -94,6 +94,11 @@ fn main() {
             a_breakpoint_that_is_set_later_is_told_as_set
             a_thread_that_is_not_there_is_refused_with_those_that_are
             a_statement_is_evaluated_where_an_expression_is_not_enough
+            a_pause_that_waits_for_python_says_so
+            an_expression_that_fails_is_told_without_the_debuggers_frames
+            a_condition_that_fails_at_each_hit_is_told_once
+            a_crash_without_a_line_says_what_the_build_lacks
+            a_value_that_the_adapter_cut_has_no_count
             what_cannot_be_started_is_refused_before_an_adapter_is;
         bounds:
             a_stack_has_thirty_frames_and_counts_the_rest

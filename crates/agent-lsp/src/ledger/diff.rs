@@ -29,6 +29,10 @@ impl Counted {
         self.groups.values().flatten()
     }
 
+    pub(super) fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.groups.keys()
+    }
+
     /// The file has another name.
     pub(super) fn renamed(&mut self, file: &str) {
         for diagnostic in self.groups.values_mut().flatten() {
@@ -64,6 +68,53 @@ pub(super) fn diff(
         }
     }
     (new, fixed)
+}
+
+/// A name that a write gave a symbol everywhere.
+#[derive(Debug, Clone)]
+pub(super) struct Renaming {
+    pub(super) old: String,
+    pub(super) new: String,
+}
+
+/// Without what is gone with an old name in its message and there with the new one.
+pub(super) fn without_renamed(
+    new: Vec<Diagnostic>,
+    mut fixed: Vec<Diagnostic>,
+    names: &[Renaming],
+) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+    let mut new: Vec<(Key, Diagnostic)> =
+        new.into_iter().map(|found| (Key::of(&found), found)).collect();
+    if !names.is_empty() {
+        fixed.retain(|gone| {
+            let message = |text: String, name: &Renaming| name.put_into(&text);
+            let message = names.iter().fold(gone.message.clone(), message);
+            let key = Key::of(&Diagnostic { message, ..gone.clone() });
+            // The first of equal ones is most likely made by the write.
+            let same = new.iter().rposition(|(new, _)| *new == key);
+            same.map(|same| new.remove(same)).is_none()
+        });
+    }
+    (new.into_iter().map(|(_, found)| found).collect(), fixed)
+}
+
+impl Renaming {
+    /// A text with the new name where the old one stands as a word.
+    fn put_into(&self, text: &str) -> String {
+        let in_word = |found: Option<char>| found.is_some_and(|c| c.is_alphanumeric() || c == '_');
+        let mut out = String::with_capacity(text.len());
+        let mut end = 0;
+        for (at, old) in text.match_indices(&self.old) {
+            let (before, after) = (&text[..at], &text[at + old.len()..]);
+            if !in_word(before.chars().next_back()) && !in_word(after.chars().next()) {
+                out.push_str(&text[end..at]);
+                out.push_str(&self.new);
+                end = at + old.len();
+            }
+        }
+        out.push_str(&text[end..]);
+        out
+    }
 }
 
 /// The `count` of equal diagnostics that the write made most likely: those on lines that it made, else the last.

@@ -18,6 +18,8 @@ pub const FLOOD_SHOWN: usize = 3;
 pub const OTHER_FILES_LIMIT: usize = 5;
 /// At most so many lines for another file.
 pub const OTHER_FILE_LIMIT: usize = 3;
+/// At most so many places of what is back again.
+pub const BACK_LIMIT: usize = 5;
 
 /// A longer message is cut.
 const MESSAGE_LIMIT: usize = 400;
@@ -32,6 +34,8 @@ pub struct Report {
     pub new: Vec<FileNews>,
     /// What was there before and is not told any more: fixed, or hidden by a new error of its file.
     pub fixed: Vec<Diagnostic>,
+    /// What was told as perhaps hidden after an earlier write, and is told again as it was.
+    pub back: Vec<Diagnostic>,
     /// What is still to come.
     pub pending: Vec<Pending>,
     /// Written files of which no server gave a settled snapshot.
@@ -85,6 +89,8 @@ pub struct WriteDiagnostics {
     pub fixed: Vec<Diagnostic>,
     /// What is gone from files with a new error, which may only hide it, at most 50.
     pub perhaps_hidden: Vec<Diagnostic>,
+    /// What was perhaps hidden after an earlier write and is told again, at most 50. It is not new.
+    pub back: Vec<Diagnostic>,
     /// What is to come.
     pub pending: Vec<PendingFile>,
 }
@@ -115,6 +121,7 @@ impl Report {
             files: new.iter().map(|news| news.file.clone()).collect(),
             new,
             fixed: Vec::new(),
+            back: Vec::new(),
             pending: Vec::new(),
             unseen: Vec::new(),
             state: State::Unknown,
@@ -126,8 +133,15 @@ impl Report {
         self.new.iter().filter(|news| news.origin == Origin::Written).map(|news| news.file.as_str())
     }
 
-    pub(super) fn add(&mut self, file: &str, new: Vec<New>, fixed: Vec<Diagnostic>) {
+    pub(super) fn add(
+        &mut self,
+        file: &str,
+        new: Vec<New>,
+        fixed: Vec<Diagnostic>,
+        back: Vec<Diagnostic>,
+    ) {
         self.fixed.extend(fixed);
+        self.back.extend(back);
         match self.new.iter_mut().find(|news| news.file == file) {
             Some(news) => news.new.extend(new),
             None => self.new.push(FileNews { file: file.to_owned(), origin: Origin::Other, new }),
@@ -158,6 +172,8 @@ impl Report {
             (a.origin, name(a)).cmp(&(b.origin, name(b)))
         });
         diagnostic::sort(&mut self.fixed);
+        diagnostic::sort(&mut self.back);
+        self.back.dedup_by(|a, b| a.says_the_same(b));
         diagnostic::sort(&mut self.remaining);
         self.remaining.dedup_by(|a, b| a.says_the_same(b));
     }
@@ -185,7 +201,10 @@ impl Report {
     /// Whether there is nothing to tell but that nothing changed.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
-        self.new.is_empty() && self.fixed.is_empty() && self.pending.is_empty()
+        self.new.is_empty()
+            && self.fixed.is_empty()
+            && self.back.is_empty()
+            && self.pending.is_empty()
     }
 
     /// The lines for the model, without an end of line at the end.
@@ -218,6 +237,10 @@ impl Report {
             let counts = diagnostic::counts(hidden);
             line(&mut out, &format!("not told any more, fixed or hidden by a new error: {counts}"));
         }
+        if !self.back.is_empty() {
+            let counts = diagnostic::counts(&self.back);
+            line(&mut out, &format!("back again, hidden until now: {counts} ({})", self.places()));
+        }
         if written.is_empty() && self.open().is_empty() && self.has_written {
             let alone = others.is_empty() && self.pending.is_empty();
             let place =
@@ -242,15 +265,31 @@ impl Report {
             new: first(&mut { new }),
             fixed: first(&mut self.fixed.iter().filter(|gone| !self.may_be_hidden(gone))),
             perhaps_hidden: first(&mut self.fixed.iter().filter(|gone| self.may_be_hidden(gone))),
+            back: first(&mut self.back.iter()),
             pending: self.pending.iter().map(PendingFile::of).collect(),
         }
     }
 
+    /// What is new in a file.
+    pub(super) fn new_of(&self, file: &str) -> impl Iterator<Item = &Diagnostic> {
+        let of_file = self.new.iter().filter(move |news| news.file == file);
+        of_file.flat_map(|news| &news.new).map(|new| &new.diagnostic)
+    }
+
     /// Whether its file has a new error: after a slip of syntax a server looks no further.
     fn may_be_hidden(&self, gone: &Diagnostic) -> bool {
-        let of_its_file = self.new.iter().filter(|news| news.file == gone.file);
-        let mut new = of_its_file.flat_map(|news| &news.new);
-        new.any(|new| new.diagnostic.severity == Severity::Error)
+        self.new_of(&gone.file).any(|new| new.severity == Severity::Error)
+    }
+
+    /// Where the first of those are that are back: `a.py:3, b.py:7 and 2 more`.
+    fn places(&self) -> String {
+        let shown = self.back.iter().take(BACK_LIMIT);
+        let shown = shown.map(|back| format!("{}:{}", back.file, back.line));
+        let shown = shown.collect::<Vec<_>>().join(", ");
+        match self.back.len().saturating_sub(BACK_LIMIT) {
+            0 => shown,
+            more => format!("{shown} and {more} more"),
+        }
     }
 
     /// Each written file that is waited for has a line. Where there is none, the others have one for each server and

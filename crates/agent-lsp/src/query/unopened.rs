@@ -26,9 +26,13 @@ impl Lsp {
         }
         let unopened = {
             let (lsp, running, name) = (self.clone(), Arc::clone(running), name.to_owned());
-            tokio::task::spawn_blocking(move || lsp.unopened_with(&name, &running)).await
+            let search = move || {
+                let finder = memmem::Finder::new(&name);
+                lsp.unopened_with(&running, deadline, |text| finder.find(text).is_some())
+            };
+            tokio::task::spawn_blocking(search).await
         };
-        let unopened = unopened.unwrap_or_default();
+        let Ok(Some(unopened)) = unopened else { return false };
         let looks = unopened.iter().take(MAX_OPENED).map(|file| async move {
             let snapshot = self.snapshot(running, file, &self.show(file), deadline).await;
             snapshot.is_ok_and(|snapshot| matches!(snapshot.settled, Settled::Yes(_)))
@@ -37,21 +41,29 @@ impl Lsp {
         unopened.len() <= MAX_OPENED && read.into_iter().all(|read| read)
     }
 
-    /// The files of a server's languages that are not open in it and have a name.
-    fn unopened_with(&self, name: &str, running: &Running) -> Vec<WorkspacePath> {
+    /// The files of a server's languages that are not open in it and whose text has what is looked for. None where the time was
+    /// over before all were looked at.
+    pub(crate) fn unopened_with(
+        &self,
+        running: &Running,
+        deadline: Instant,
+        has: impl Fn(&[u8]) -> bool,
+    ) -> Option<Vec<WorkspacePath>> {
         let client = &running.client;
-        let finder = memmem::Finder::new(name);
         let mut buffer = Vec::new();
         let mut files = self.shared.supervisor.files();
         files.retain(|file| {
+            if Instant::now() > deadline {
+                return false;
+            }
             let read = client.row().language_of(file.rel()).is_some() && !client.knows(file);
             let workspace = &self.shared.workspace;
             read && match workspace.read_into(file, MAX_SEARCH_BYTES, &mut buffer) {
-                Ok(_) => finder.find(&buffer).is_some(),
+                Ok(_) => has(&buffer),
                 // What cannot be read may have it.
                 Err(_) => true,
             }
         });
-        files
+        (Instant::now() <= deadline).then_some(files)
     }
 }

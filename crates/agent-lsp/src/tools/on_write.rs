@@ -2,6 +2,7 @@
 
 mod beside;
 mod late;
+mod users;
 
 use std::{
     collections::HashMap,
@@ -119,11 +120,12 @@ impl Lsp {
         }
         let deadline = (begun + waits.write_and_start).min(Instant::now() + waits.write);
         let one = tokio::time::timeout_at(deadline.into(), self.shared.settling.lock()).await;
-        let marks = self.send(&targets, deadline).await;
-        let observed = match one {
+        let (marks, unopened) = self.send(&targets, deadline).await;
+        let mut observed = match one {
             Ok(_one) => self.observe(&targets, &marks, deadline).await,
             Err(_) => self.unobserved(&targets, "another write is still being looked at"),
         };
+        observed.extend(unopened);
         let written: Vec<_> = targets
             .iter()
             .map(|target| {
@@ -172,9 +174,13 @@ impl Lsp {
         }
     }
 
-    /// Opens what was there before where nothing is known of it, then tells of the write. Gives what
-    /// each server had told before.
-    async fn send(&self, targets: &[Target], deadline: Instant) -> HashMap<String, u64> {
+    /// Opens what was there before where nothing is known of it, and files that name what changes, then tells of the write.
+    /// Gives what each server had told before, and which of those files were too many.
+    async fn send(
+        &self,
+        targets: &[Target],
+        deadline: Instant,
+    ) -> (HashMap<String, u64>, Vec<Observed>) {
         let until = deadline.min(Instant::now() + self.shared.waits.baseline);
         let mut baselines = Vec::new();
         for target in targets {
@@ -186,6 +192,9 @@ impl Lsp {
             }
         }
         join_all(baselines).await;
+        let until = deadline.min(Instant::now() + self.shared.waits.baseline);
+        let users = servers(targets).into_iter().map(|one| self.open_users(targets, one, until));
+        let unopened = join_all(users).await.into_iter().flatten().collect();
         join_all(
             servers(targets).into_iter().map(|one| self.baselines_beside(targets, one, until)),
         )
@@ -212,7 +221,7 @@ impl Lsp {
                 let _ = running.client.sync(&target.file);
             }
         }
-        marks
+        (marks, unopened)
     }
 
     async fn baseline(

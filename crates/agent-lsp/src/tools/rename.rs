@@ -55,7 +55,7 @@ impl Tool for RenameTool {
                         .with_source(error));
                 }
             };
-            self.move_ledger(&rename);
+            self.move_ledger(&rename, &args.new_name);
             let text = text(&rename, &args.new_name);
             let data = Renamed {
                 files: rename.files,
@@ -88,8 +88,9 @@ impl Tool for RenameTool {
 }
 
 impl RenameTool {
-    /// What was known of a file goes along with its name.
-    fn move_ledger(&self, rename: &PlannedRename) {
+    /// What was known of a file goes along with its name, and what is said of the symbol with the new one.
+    fn move_ledger(&self, rename: &PlannedRename, new: &str) {
+        self.lsp.ledger().symbol_renamed(&rename.old, new);
         for operation in &rename.operations {
             if let FileOperation::Rename { from, to } = operation {
                 self.lsp.ledger().renamed(from, to);

@@ -132,6 +132,79 @@ fn what_a_new_error_may_hide_is_not_called_fixed() {
 
 // spec: LSP-14
 #[test]
+fn what_was_hidden_and_comes_back_is_not_new_and_what_hid_it_is_fixed() {
+    let mut ledger = knowing(&[error(1, "m"), error(2, "n")]);
+    write(&mut ledger, &[error(3, "unexpected token"), error(4, "expected )")]);
+    // Another write changes nothing of that, also one that adds a slip and one that is not settled.
+    write(&mut ledger, &[error(3, "unexpected token"), error(4, "expected )"), error(5, "eof")]);
+    let written = [Written::new("a.py", Some(""), Some(""))];
+    ledger.settle(&written, vec![unsettled("a.py", slow())]);
+    let report = write(&mut ledger, &[error(2, "m"), error(3, "n")]);
+    assert_eq!(new(&report), Vec::<String>::new());
+    assert_eq!(
+        report.text(),
+        "fixed: 3 errors\nback again, hidden until now: 2 errors (a.py:2, a.py:3)\nno new diagnostics; 2 from before"
+    );
+    let data = report.data();
+    assert_eq!((data.new.len(), data.fixed.len(), data.back.len()), (0, 3, 2));
+    assert!(write(&mut ledger, &[error(2, "m"), error(3, "n")]).is_quiet());
+}
+
+// spec: LSP-14
+#[test]
+fn only_what_was_hidden_is_back() {
+    let slip = || error(3, "unexpected token");
+    let hidden = || {
+        let mut ledger = knowing(&[error(1, "m")]);
+        write(&mut ledger, &[slip()]);
+        ledger
+    };
+    // A second one of the same words, another severity, another code.
+    let now = [error(1, "m"), error(8, "m"), warning(1, "m"), error(1, "m").with_code("E1")];
+    let report = write(&mut hidden(), &now);
+    assert_eq!(report.back.len(), 1);
+    assert_eq!(new(&report).len(), 3);
+    // On a line that the write made.
+    let written = [Written::new("a.py", Some("old\n"), Some("new\n"))];
+    let report = hidden().settle(&written, vec![settled("a.py", &[error(1, "m")])]);
+    assert_eq!((new(&report), report.back.len()), (vec!["a.py:1 m".to_owned()], 0));
+    // Once what hid it is gone without it, it was fixed.
+    let mut ledger = hidden();
+    assert_eq!(write(&mut ledger, &[]).text().lines().next(), Some("fixed: 1 error"));
+    assert_eq!(new(&write(&mut ledger, &[error(1, "m")])), ["a.py:1 m"]);
+    // The same where a call that asked for everything saw that.
+    let mut ledger = hidden();
+    ledger.told("a.py", SERVER, Vec::new());
+    assert_eq!(new(&write(&mut ledger, &[error(1, "m")])), ["a.py:1 m"]);
+}
+
+// spec: LSP-14
+#[test]
+fn a_message_with_the_new_name_of_a_renamed_symbol_is_the_one_from_before() {
+    let old = [warning(1, "`total` is unused"), warning(4, "`total_2` is unused")];
+    let now = [warning(1, "`sum` is unused"), warning(4, "`total_2` is unused")];
+    let mut ledger = knowing(&old);
+    ledger.symbol_renamed("total", "sum");
+    assert!(write(&mut ledger, &now).is_quiet());
+
+    // Once only, and also where the answer comes late.
+    let report = write(&mut ledger, &old);
+    assert_eq!((new(&report).len(), fixed(&report).len()), (1, 1));
+    ledger.symbol_renamed("total", "sum");
+    let written = [Written::new("a.py", Some(""), Some(""))];
+    let report = ledger.settle(&written, vec![unsettled("a.py", slow())]);
+    let late = ledger.late(&report.pending[0].ticket, now.to_vec()).unwrap();
+    assert_eq!(late.text(), "no new diagnostics; 2 from before");
+
+    // What the rename broke is new.
+    let mut ledger = knowing(&old);
+    ledger.symbol_renamed("total", "sum");
+    let report = write(&mut ledger, &[now[0].clone(), error(9, "`total` is not defined")]);
+    assert_eq!(new(&report), ["a.py:9 `total` is not defined"]);
+}
+
+// spec: LSP-14
+#[test]
 fn the_same_error_in_a_second_file_is_told() {
     let mut ledger = knowing(&[error(1, "m")]);
     ledger.baseline("b.py", SERVER, Vec::new());
@@ -466,7 +539,7 @@ fn the_data_has_the_answer_and_the_difference() {
             "diagnostics": [of(1, "error", "old", None, None), of(3, "error", "made", Some("E1"), Some("rustc"))],
             "state": "dirty", "why": "1 new, 1 from before",
             "new": [of(3, "error", "made", Some("E1"), Some("rustc"))],
-            "fixed": [], "perhaps_hidden": [of(2, "warning", "gone", None, None)],
+            "fixed": [], "perhaps_hidden": [of(2, "warning", "gone", None, None)], "back": [],
             "pending": [],
         })
     );
@@ -544,7 +617,9 @@ mod model {
 
     fn both(report: &Report) -> (Vec<usize>, Vec<usize>) {
         let new = report.new.iter().flat_map(|news| news.new.clone()).map(|new| new.diagnostic);
-        (told(new), told(report.fixed.iter().cloned()))
+        // What is back after it was perhaps hidden is not called new, and is more all the same.
+        let more = new.chain(report.back.iter().cloned());
+        (told(more), told(report.fixed.iter().cloned()))
     }
 
     proptest! {

@@ -78,6 +78,11 @@ fn main() {
     }
     let folder: Case = |live| Box::pin(writes::a_folder_made_behind_our_back_is_seen(live));
     trials.push(trial(&servers::TY, "a_folder_made_behind_our_back_is_seen", folder));
+    let unopened: Case =
+        |live| Box::pin(writes::a_signature_breaks_a_file_that_nobody_opened(live));
+    for live in [&servers::BASEDPYRIGHT, &servers::TSC] {
+        trials.push(trial(live, "a_signature_breaks_a_file_that_nobody_opened", unopened));
+    }
     for (live, name, case) in special() {
         trials.push(trial(live, name, case));
     }

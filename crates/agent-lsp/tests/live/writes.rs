@@ -79,6 +79,20 @@ pub(crate) async fn a_signature_breaks_the_other_file(live: &'static Live) {
     told.assert(&[], &[(language.main, line)], "clean");
 }
 
+/// A server that is asked is asked about open files; the one that breaks is opened for the write.
+// spec: LSP-13
+pub(crate) async fn a_signature_breaks_a_file_that_nobody_opened(live: &'static Live) {
+    let session = Session::new(live);
+    let language = live.language;
+    let signature = &language.breaks_users;
+    let line = session.line((language.main, language.uses));
+    // The server runs and knows the project, and has the written file alone.
+    let clean = session.diagnostics(signature.file).await;
+    assert_eq!(clean["state"], "clean", "{clean:#}");
+    let told = session.edit(signature).await.without_unopened(language.main, signature.file);
+    told.assert(&[(language.main, line)], &[], "clean");
+}
+
 // spec: LSP-13
 // report: D5, D6, D29
 pub(crate) async fn a_missing_file_is_made_and_deleted(live: &'static Live) {

@@ -147,6 +147,7 @@ fn main() {
             a_late_clean_names_its_file
             a_clean_write_says_that_other_files_have_errors
             open_files_that_are_too_many_to_ask_about_are_named
+            files_that_name_what_a_write_changes_are_opened_and_looked_at
             other_files_that_do_not_settle_are_pending_and_told_late
             other_files_are_looked_at_when_a_written_one_settles_late
             what_settles_late_is_dropped_when_the_file_was_written_again

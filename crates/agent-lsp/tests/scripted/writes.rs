@@ -393,6 +393,34 @@ pub(crate) async fn open_files_that_are_too_many_to_ask_about_are_named() {
     assert!(woven(&written).ends_with(rest), "{}", woven(&written));
 }
 
+/// A server that is asked is asked about open files alone, so those that name what a write changes are opened.
+// spec: LSP-13, LSP-16
+pub(crate) async fn files_that_name_what_a_write_changes_are_opened_and_looked_at() {
+    let mut setup = Setup::new([pull()])
+        .file("lib.toy", "def area\ndef other\n")
+        .file("longer.toy", "area_2\n")
+        .file("plain.toy", "other\n");
+    for number in 0..12 {
+        setup = setup.file(&format!("user{number:02}.toy"), "area\nold\n");
+    }
+    let checkout = setup.make();
+    checkout.diagnostics("lib.toy").await;
+    let written = checkout.write("lib.toy", "def areas\ndef other\n").await;
+    // What they had before is none of it.
+    assert_eq!(new_of(&written), vec![undefined("area"); 10]);
+    let rest = "diagnostics unknown for other files: user10.toy, user11.toy (toy: at most 10 files that name what a write \
+                changes are opened for it)";
+    assert!(woven(&written).ends_with(rest), "{}", woven(&written));
+    let log = checkout.log();
+    let opened = |file: &str| {
+        log.calls(OPEN)
+            .iter()
+            .filter(|call| call.body["textDocument"]["uri"] == checkout.uri(file))
+            .count()
+    };
+    assert_eq!(["user00.toy", "plain.toy", "longer.toy"].map(opened), [1, 0, 0]);
+}
+
 // spec: LSP-13, LSP-16
 pub(crate) async fn other_files_that_do_not_settle_are_pending_and_told_late() {
     const CONFIRMED: &str = "no errors or warnings in what was written, confirmed\n";
@@ -708,6 +736,6 @@ pub(crate) async fn a_save_follows_each_change() {
     checkout.write("a.toy", "def areas\n").await;
     let names = about(&checkout.log(), &checkout.uri("a.toy"));
     let changed: Vec<_> = names.iter().filter(|name| name.as_str() != "diagnostic").collect();
-    assert_eq!(changed, ["didOpen", "changed", "didChange", "didSave"]);
+    assert_eq!(changed, ["didOpen", "documentSymbol", "changed", "didChange", "didSave"]);
     assert_eq!(checkout.log().calls(SAVE).len(), 1);
 }

@@ -206,13 +206,16 @@ pub(crate) fn a_program_that_exists_and_fails_says_why() {
         (
             "proxy",
             format!(
-                "{bin}/proxy is there but does not run: it exited with code 1; error: the component is not installed; help"
+                "{bin}/proxy is there, and when it was tried it exited with code 1; error: the component is not installed; help"
             ),
         ),
-        ("quiet", format!("{bin}/quiet is there but does not run: it exited with code 64; usage")),
+        (
+            "quiet",
+            format!("{bin}/quiet is there, and when it was tried it exited with code 64; usage"),
+        ),
         (
             "signal",
-            format!("{bin}/signal is there but does not run: it ended by signal 9 (SIGKILL)"),
+            format!("{bin}/signal is there, and when it was tried it ended by signal 9 (SIGKILL)"),
         ),
         ("hangs", format!("{bin}/hangs did not answer in 0.5 s")),
         ("plain", format!("{bin}/plain may not be executed")),

@@ -129,6 +129,15 @@ const FOUND: GroupWords = GroupWords {
     remedy: "since",
 };
 
+/// For what runs commands.
+const RUN: GroupWords = GroupWords {
+    no_tools: "none on this surface",
+    nothing: "",
+    having: "commands run",
+    lacking: "",
+    remedy: "",
+};
+
 #[derive(Debug, Serialize)]
 struct Missing {
     what: Vec<String>,
@@ -184,6 +193,7 @@ fn look(options: &Options, report: &mut Report) -> Result<()> {
     let writable = state.problem().is_none();
     report.state = state.home().map(|home| StateFound { path: home.into(), writable });
     report.problems.extend(state.problem().map(|why| format!("no file can be changed: {why}")));
+    report.trust_said_by = "the configuration could not be read".to_owned();
     let config = Config::load(options)?;
     report.surface = Some(config.surface);
     report.approve = Some(config.approve.unwrap_or_else(default_approve));
@@ -205,6 +215,7 @@ fn look(options: &Options, report: &mut Report) -> Result<()> {
         report.groups.push(servers(&assembled).await);
         report.groups.push(adapters(&assembled).await);
         report.groups.push(interpreters(&assembled).await);
+        report.groups.push(shell(&assembled));
         report.groups.push(models::model(&config.model));
         report.groups.push(models::workers(&config.workers));
         Ok(())
@@ -323,6 +334,22 @@ async fn interpreters(assembled: &Assembled) -> Group {
     }
     let tools = tools.filter(|tool| tool == "eval").collect();
     Group { name: "interpreters", tools, has, missing, words: FOUND }
+}
+
+/// Where commands run. Nothing is started to see whether a sandbox is up.
+fn shell(assembled: &Assembled) -> Group {
+    let tools = assembled.view.specs().into_iter().map(|spec| spec.name);
+    let place = match assembled.shell.sandbox_name() {
+        "none" => "on this machine, as the person who started it".to_owned(),
+        sandbox => format!("in the sandbox {sandbox}"),
+    };
+    Group {
+        name: "shell",
+        tools: tools.filter(|tool| tool == "shell").collect(),
+        has: vec![place],
+        missing: Vec::new(),
+        words: RUN,
+    }
 }
 
 fn missing(grammars: &Grammars) -> Vec<Missing> {

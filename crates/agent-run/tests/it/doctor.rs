@@ -1,6 +1,10 @@
 //! `doctor` says what is there, what is missing, and what to do about it.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt as _,
+    path::PathBuf,
+};
 
 use serde_json::{Value, json};
 
@@ -36,6 +40,7 @@ fn a_checkout_that_can_be_worked_in_is_usable_and_all_is_said() {
             (&json!("servers"), &json!(["lsp", "lsp_rename"])),
             (&json!("debuggers"), &json!(["debug"])),
             (&json!("interpreters"), &json!(["eval"])),
+            (&json!("shell"), &json!(["shell"])),
             (&json!("model"), &json!([])),
             (&json!("workers"), &json!([])),
         ]
@@ -71,6 +76,8 @@ fn the_same_is_said_in_words() {
         "               needs nothing that is not built in\n",
         "               built in: bash, c, ",
         "servers        lsp\n",
+        "shell          none on this surface\n",
+        "               commands run: on this machine, as the person who started it\n",
         "programs       none is needed but those above\n",
         "terminal       none; nobody is asked",
         "trust          not trusted: nobody said",
@@ -80,6 +87,34 @@ fn the_same_is_said_in_words() {
     ] {
         assert!(said.contains(words), "{words}\n{said}");
     }
+}
+
+#[test]
+fn where_commands_run_is_said() {
+    let home = Home::new(&[]);
+    let report = home.json(&["--json", "--sandbox", "env A=b", "doctor"]);
+    let groups = report["groups"].as_array().expect("groups");
+    let shell = groups.iter().find(|group| group["name"] == "shell").expect("a group");
+    assert_eq!(shell["has"], json!(["in the sandbox env"]));
+}
+
+/// A list of what was tried stands below its name as everything else of it does.
+#[test]
+fn what_has_lines_of_its_own_is_set_in_whole() {
+    let home = Home::new(&[]);
+    let folder = home.home.path().join("bin");
+    fs::create_dir(&folder).expect("a folder");
+    for name in ["python3", "python"] {
+        let program = folder.join(name);
+        fs::write(&program, "#!/bin/sh\nexit 1\n").expect("a program");
+        fs::set_permissions(&program, Permissions::from_mode(0o755)).expect("a mode");
+    }
+    let mut command = home.command(&["doctor"]);
+    let output = command.env("PATH", &folder).output().expect("it starts");
+    let said = String::from_utf8(output.stdout).expect("UTF-8");
+    let bare: Vec<&str> = said.lines().filter(|line| line.starts_with("- ")).collect();
+    assert_eq!(bare, [""; 0], "{said}");
+    assert!(said.contains("\n               - "), "{said}");
 }
 
 #[test]
@@ -95,6 +130,9 @@ fn what_is_in_the_way_is_a_problem_with_what_to_do() {
     let (code, report) = doctor(&home);
     assert_eq!(code, Some(1));
     assert!(problems(&report)[0].contains("config.toml"), "{report}");
+    let said = String::from_utf8(home.run(&["doctor"]).stdout).expect("UTF-8");
+    let trust = "trust          not trusted: the configuration could not be read\n";
+    assert!(said.contains(trust), "{said}");
     home.configure("");
     assert_eq!(doctor(&home).0, Some(0));
 
@@ -167,7 +205,7 @@ fn models_and_workers_are_listed_with_the_variables_of_their_keys() {
     let nothing = Home::new(&[]).json(&doctor);
     let groups = nothing["groups"].as_array().expect("groups");
     let whats: Vec<_> =
-        groups[5..].iter().flat_map(|group| group["missing"].as_array().expect("a list")).collect();
+        groups[6..].iter().flat_map(|group| group["missing"].as_array().expect("a list")).collect();
     let whats: Vec<_> = whats.iter().map(|missing| &missing["what"][0]).collect();
     assert_eq!(whats, ["a model", "fast", "good"]);
 }

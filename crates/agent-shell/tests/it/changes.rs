@@ -40,6 +40,18 @@ async fn ignored_and_hidden_files_are_not() {
 }
 
 #[tokio::test]
+async fn links_and_fifos_that_it_made_are_counted_apart() {
+    let checkout = Checkout::new().with("a.txt", "a");
+    let report = checkout.run(ShellArgs::new("ln -s a.txt link; mkfifo pipe")).await;
+    assert_eq!((report.files_changed, report.others_made), (Some(0), Some(2)));
+    let said = "\n2 entries that are no files made: links, fifos or the like";
+    assert!(report.text().ends_with(said), "{}", report.text());
+    let report = checkout.run(ShellArgs::new("rm pipe; cat link")).await;
+    assert_eq!(report.others_made, Some(0));
+    assert!(!report.text().contains("entries"), "{}", report.text());
+}
+
+#[tokio::test]
 async fn many_changes_are_counted_and_the_first_carried() {
     let checkout = Checkout::new();
     let report = checkout.run(ShellArgs::new("for i in $(seq 100 159); do echo > f$i; done")).await;

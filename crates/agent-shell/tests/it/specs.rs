@@ -1,6 +1,6 @@
 //! The tool as a model sees it.
 
-use agent_process::{Guard, Launcher};
+use agent_process::{Guard, Launcher, Prefix};
 use agent_shell::Shell;
 use agent_tool_core::{Context, Tier};
 use serde_json::json;
@@ -27,6 +27,32 @@ async fn a_result_has_text_for_the_model_and_data_for_the_host() {
     assert_eq!(output.data["ending"], json!({"how": "exited", "code": 7}));
     assert_eq!(output.data["output"], "out\nerr\n");
     assert_eq!(output.changes[0].path, "made.txt");
+}
+
+#[tokio::test]
+async fn a_model_reads_what_a_terminal_would_show_and_a_host_what_was_written() {
+    let checkout = Checkout::new();
+    let tool = checkout.shell.tool();
+    let args = json!({"command": r"printf '\r 10%%\r100%%\n\033[31mred\033[0m\n'"});
+    let output = tool.call(args, &Context::detached()).await.unwrap();
+    let text = output.joined_text();
+    assert!(text.starts_with("100%\nred\n[exit code 0 after "), "{text}");
+    assert_eq!(output.data["output"], "\r 10%\r100%\n\u{1b}[31mred\u{1b}[0m\n");
+    assert_eq!(output.data["ran_in"], json!(null));
+}
+
+#[tokio::test]
+async fn a_result_names_the_sandbox_that_it_is_of() {
+    let checkout = Checkout::new();
+    let workspace = agent_workspace::Workspace::open(checkout.path()).unwrap();
+    let down = Prefix::parse("false").unwrap();
+    let shell = Shell::new(workspace, Launcher::new(Guard::new()).sandbox(down));
+    let name = shell.sandbox_name().to_owned();
+    let output = shell.tool().call(json!({"command": "true"}), &Context::detached()).await.unwrap();
+    let text = output.joined_text();
+    assert!(text.starts_with("[exit code 1 after "), "{text}");
+    assert!(text.contains(&format!(" s, in the sandbox {name}]")), "{text}");
+    assert_eq!(output.data["ran_in"], json!(name));
 }
 
 #[tokio::test]

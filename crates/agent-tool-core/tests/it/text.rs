@@ -1,4 +1,4 @@
-use agent_tool_core::{clip_middle, for_person};
+use agent_tool_core::{as_at_terminal, clip_middle, for_person};
 use proptest::prelude::*;
 
 #[test]
@@ -18,6 +18,21 @@ fn nothing_that_hides_or_forges_reaches_a_person() {
     ];
     for (raw, shown) in cases {
         assert_eq!(for_person(raw), shown, "{raw:?}");
+    }
+}
+
+#[test]
+fn of_what_was_drawn_over_the_last_state_is_left() {
+    let cases = [
+        ("a\nb\n", "a\nb\n"),
+        ("a\r\nb\r\n", "a\nb\n"),
+        ("\r 10%\r 50%\r100%\nend\r", "100%\nend"),
+        ("\u{1b}[31mred\u{1b}[0m\r\u{1b}[K\nx", "red\nx"),
+        ("\r\r\n\n", "\n\n"),
+        ("a\u{8}b", "a\u{fffd}b"),
+    ];
+    for (raw, shown) in cases {
+        assert_eq!(as_at_terminal(raw), shown, "{raw:?}");
     }
 }
 

@@ -311,6 +311,96 @@ pub(crate) fn a_statement_is_evaluated_where_an_expression_is_not_enough() {
     });
 }
 
+/// A program that is in a call which is none of Python's is paused when that returns.
+pub(crate) fn a_pause_that_waits_for_python_says_so() {
+    block_on(async {
+        let script =
+            Script::new("python3", Toy::default().spinning()).on("pause", [Step::Reply(json!({}))]);
+        let fake = Fake::new(script);
+        let launch = json!({"op": "launch", "program": "main.py", "timeout_ms": 100});
+        let running = fake.checkout.data(launch).await;
+        let said = "still running after 0.1 s; continue waits again, pause asks it to stop, terminate ends it";
+        assert_eq!(running["notes"], json!([said]));
+        let said = "still running after 0.2 s: the pause was sent and takes effect when Python code runs again, which it does \
+                    not within a call such as time.sleep; continue waits for it, terminate ends it";
+        for op in ["pause", "continue"] {
+            let paused = fake.checkout.data(json!({"op": op, "timeout_ms": 200})).await;
+            assert_eq!(paused["notes"], json!([said]), "{op}");
+        }
+    });
+}
+
+/// The debugger's own frames are no part of what went wrong.
+// spec: DBG-11
+pub(crate) fn an_expression_that_fails_is_told_without_the_debuggers_frames() {
+    block_on(async {
+        let traceback = "Traceback (most recent call last):\n  File \"/d/_pydevd_bundle/pydevd_vars.py\", line 449, in f\n    \
+                         return compile(expression)\n           ^^^^^^^^\n  File \"<string>\", line 1\n    x =\n       ^\n\
+                         SyntaxError: invalid syntax\n";
+        let script = Script::new("python3", Toy::default())
+            .rule(Rule::on("evaluate").nth(1).then([Step::fail("SyntaxError: invalid syntax")]))
+            .rule(Rule::on("evaluate").nth(2).then([Step::fail(traceback)]));
+        let fake = Fake::new(script);
+        fake.breakpoints(&[3]).await;
+        fake.launch().await;
+        let args = json!({"op": "evaluate", "expression": "x ="});
+        let error = fake.checkout.call(args).await.unwrap_err();
+        assert_eq!(error.message, "    x =\n       ^\nSyntaxError: invalid syntax");
+    });
+}
+
+/// A condition that is no expression is told once, however often it was hit.
+// spec: DBG-04
+pub(crate) fn a_condition_that_fails_at_each_hit_is_told_once() {
+    block_on(async {
+        let said = "pydevd: Error while evaluating expression in conditional breakpoint: x =\n  File \"<string>\", line 1\n    x \
+                    =\n      ^\nSyntaxError: invalid syntax\n\n";
+        let output = json!({"category": "important", "output": said});
+        let event = || Step::event("output", output.clone());
+        let script = Script::new("python3", Toy::default())
+            .rule(Rule::on("stackTrace").nth(1).then([event(), event(), event(), Step::Default]));
+        let fake = Fake::new(script);
+        fake.breakpoints(&[3]).await;
+        let stop = fake.launch().await;
+        let expected = "a breakpoint's condition could not be evaluated, so it decided nothing: pydevd: Error while evaluating \
+                        expression in conditional breakpoint: x =\n    x =\n      ^\nSyntaxError: invalid syntax";
+        assert_eq!(stop["notes"], json!([expected]));
+    });
+}
+
+/// A program that was built without debug information has places without lines.
+pub(crate) fn a_crash_without_a_line_says_what_the_build_lacks() {
+    block_on(async {
+        let frames =
+            json!({"stackFrames": [{"id": 1000, "name": "main", "line": 0}], "totalFrames": 1});
+        let script =
+            Script::new("lldb-dap", lldb().crash(7)).on("stackTrace", [Step::Reply(frames)]);
+        let fake = Fake::new(script);
+        let crash = fake.launch().await;
+        let note = crash["notes"][0].as_str().unwrap();
+        assert!(note.starts_with("no frame of it has a source line:"), "{note}");
+        assert!(note.contains("build it with -g"), "{note}");
+    });
+}
+
+/// Of a value that the adapter cut nobody knows how long it was.
+// spec: DBG-10
+pub(crate) fn a_value_that_the_adapter_cut_has_no_count() {
+    block_on(async {
+        let value = "z".repeat(65_540);
+        let reply = json!({"result": value, "type": "str", "variablesReference": 0});
+        let script = Script::new("python3", Toy::default()).on("evaluate", [Step::Reply(reply)]);
+        let fake = Fake::new(script);
+        fake.breakpoints(&[3]).await;
+        fake.launch().await;
+        let args = json!({"op": "evaluate", "expression": "'z' * 100000"});
+        let result = fake.checkout.data(args).await["result"].as_str().unwrap().to_owned();
+        let (shown, rest) = result.split_once('…').unwrap();
+        assert_eq!(shown.len(), agent_debug::MAX_EVALUATED_CHARS);
+        assert_eq!(rest, " more characters, cut by the debugger");
+    });
+}
+
 /// Programs that no adapter could start are refused before one is.
 pub(crate) fn what_cannot_be_started_is_refused_before_an_adapter_is() {
     block_on(async {

@@ -14,7 +14,8 @@ pub(super) fn print(report: &Report) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     let mut line = |name: &str, said: String| {
         let name = in_style(STRONG, format!("{name:NAME_WIDTH$}"));
-        writeln!(out, "{name} {}", for_person(&said))
+        let below = format!("\n{:NAME_WIDTH$} ", "");
+        writeln!(out, "{name} {}", for_person(&said).replace('\n', &below))
     };
     for root in &report.roots {
         line("root", format!("{} ({})", root.path.display(), root.name))?;
