@@ -37,6 +37,7 @@ use crate::{
     signals,
     state::State,
     style::{FAINT, STRONG, in_style, remark},
+    terminal::Terminal,
     trust,
 };
 
@@ -93,6 +94,11 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
         };
         return answer_once(options, chat, &config, model, prompt).await;
     }
+    if !Terminal::is_there() {
+        bail!(
+            "a conversation needs a terminal; `chat --prompt TEXT` answers one prompt without a person"
+        );
+    }
     let history = State::home_path().ok().map(|home| home.join(HISTORY));
     let editor = LineEditor::start(history).context("the terminal")?;
     let screen = Screen::new(editor.clone());
@@ -100,7 +106,6 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
     cards.at_work(true);
     trust::ask(&mut config, &cards).await.context("the trust in this checkout")?;
     cards.at_work(false);
-    // A person is there, whatever standard input is.
     config.approve.get_or_insert(Approve::Ask);
     let mut wishes = Wishes::of_nobody();
     wishes.port = Arc::new(cards.clone());
