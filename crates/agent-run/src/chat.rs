@@ -24,7 +24,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use self::{
     cards::ChatCards,
-    editor::{For, Line, LineEditor},
+    editor::{Line, LineEditor},
     saved::Conversations,
     screen::Screen,
     show::Turns,
@@ -133,7 +133,6 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
         conversation,
         turns,
         screen,
-        editor,
         cards,
         surface,
         tally: Tally::default(),
@@ -208,7 +207,6 @@ struct Talk {
     conversation: Conversation,
     turns: Turns,
     screen: Screen,
-    editor: LineEditor,
     cards: ChatCards,
     /// The most that `/full` gives back.
     surface: Surface,
@@ -245,10 +243,7 @@ impl Talk {
     async fn go_on(&mut self, mut interrupts: Signal) -> Result<ExitCode> {
         let mut pressed: Option<Instant> = None;
         loop {
-            self.screen.end_line();
-            self.screen.typing(true);
-            let line = self.editor.line(PROMPT, For::Conversation).await;
-            self.screen.typing(false);
+            let line = self.cards.line_of_conversation(PROMPT).await;
             let text = match line {
                 Line::Text(text) => text,
                 Line::Interrupted if pressed.is_some_and(|at| at.elapsed() < TWICE) => break,
