@@ -24,7 +24,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use self::{
     cards::ChatCards,
-    editor::{For, Line, LineEditor},
+    editor::{Line, LineEditor},
     saved::Conversations,
     screen::Screen,
     show::Turns,
@@ -37,6 +37,7 @@ use crate::{
     signals,
     state::State,
     style::{FAINT, STRONG, in_style, remark},
+    terminal::Terminal,
     trust,
 };
 
@@ -93,6 +94,11 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
         };
         return answer_once(options, chat, &config, model, prompt).await;
     }
+    if !Terminal::is_there() {
+        bail!(
+            "a conversation needs a terminal; `chat --prompt TEXT` answers one prompt without a person"
+        );
+    }
     let history = State::home_path().ok().map(|home| home.join(HISTORY));
     let editor = LineEditor::start(history).context("the terminal")?;
     let screen = Screen::new(editor.clone());
@@ -100,7 +106,6 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
     cards.at_work(true);
     trust::ask(&mut config, &cards).await.context("the trust in this checkout")?;
     cards.at_work(false);
-    // A person is there, whatever standard input is.
     config.approve.get_or_insert(Approve::Ask);
     let mut wishes = Wishes::of_nobody();
     wishes.port = Arc::new(cards.clone());
@@ -128,7 +133,6 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
         conversation,
         turns,
         screen,
-        editor,
         cards,
         surface,
         tally: Tally::default(),
@@ -203,7 +207,6 @@ struct Talk {
     conversation: Conversation,
     turns: Turns,
     screen: Screen,
-    editor: LineEditor,
     cards: ChatCards,
     /// The most that `/full` gives back.
     surface: Surface,
@@ -240,10 +243,7 @@ impl Talk {
     async fn go_on(&mut self, mut interrupts: Signal) -> Result<ExitCode> {
         let mut pressed: Option<Instant> = None;
         loop {
-            self.screen.end_line();
-            self.screen.typing(true);
-            let line = self.editor.line(PROMPT, For::Conversation).await;
-            self.screen.typing(false);
+            let line = self.cards.line_of_conversation(PROMPT).await;
             let text = match line {
                 Line::Text(text) => text,
                 Line::Interrupted if pressed.is_some_and(|at| at.elapsed() < TWICE) => break,

@@ -33,6 +33,8 @@ struct Inner {
     at_work: AtomicBool,
     /// Somebody pressed Ctrl-C at a card.
     interrupted: Notify,
+    /// Who may read lines: a card until it is answered, or the conversation.
+    reads: tokio::sync::Mutex<()>,
     waiting: Mutex<Option<Waiting>>,
 }
 
@@ -49,6 +51,7 @@ impl ChatCards {
             screen,
             at_work: AtomicBool::new(false),
             interrupted: Notify::new(),
+            reads: tokio::sync::Mutex::new(()),
             waiting: Mutex::new(None),
         };
         Self { inner: Arc::new(inner) }
@@ -81,12 +84,24 @@ impl ChatCards {
         }
     }
 
+    /// The next line of the conversation. A card that is up is answered first: no line is taken for the other's.
+    pub(crate) async fn line_of_conversation(&self, prompt: &str) -> Line {
+        let _reads = self.inner.reads.lock().await;
+        self.inner.screen.end_line();
+        self.inner.screen.typing(true);
+        let line = self.inner.editor.line(prompt, For::Conversation).await;
+        self.inner.screen.typing(false);
+        line
+    }
+
     async fn ask_here(&self, card: &Card) -> Reply {
         let inner = &self.inner;
+        let _reads = inner.reads.lock().await;
         inner.screen.end_line();
         for line in card_lines(card) {
             inner.screen.line(&line);
         }
+        let _types = Types::at(&inner.screen);
         loop {
             match inner.editor.line(PROMPT, For::Card).await {
                 Line::Text(typed) => match read_answer(card, &typed) {
@@ -120,6 +135,22 @@ impl ChatCards {
 impl Inner {
     fn waiting(&self) -> MutexGuard<'_, Option<Waiting>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Somebody types at a card, until it is answered or goes away.
+struct Types<'a>(&'a Screen);
+
+impl<'a> Types<'a> {
+    fn at(screen: &'a Screen) -> Self {
+        screen.typing(true);
+        Self(screen)
+    }
+}
+
+impl Drop for Types<'_> {
+    fn drop(&mut self) {
+        self.0.typing(false);
     }
 }
 

@@ -20,6 +20,8 @@ struct State {
     in_line: bool,
     /// Whether somebody types.
     typing: bool,
+    /// What a model wrote meanwhile.
+    held: String,
 }
 
 impl Screen {
@@ -41,6 +43,11 @@ impl Screen {
     /// A piece of a text that goes on.
     pub(crate) fn piece(&self, text: &str) {
         let mut state = self.state();
+        if state.typing {
+            // It would run on behind what is being typed.
+            state.held.push_str(text);
+            return;
+        }
         state.in_line = !text.ends_with('\n');
         let mut out = anstream::stdout().lock();
         let _ = write!(out, "{text}").and_then(|()| out.flush());
@@ -57,7 +64,15 @@ impl Screen {
 
     /// Says that somebody types now, or does not any more.
     pub(crate) fn typing(&self, typing: bool) {
-        self.state().typing = typing;
+        let mut state = self.state();
+        state.typing = typing;
+        let held = std::mem::take(&mut state.held);
+        drop(state);
+        match typing {
+            true => self.state().held = held,
+            false if held.is_empty() => {}
+            false => self.piece(&held),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -106,7 +106,9 @@ impl Turns {
     fn started(&self, id: &CallId, name: &str, args: &Value) {
         let mut kept = self.kept();
         let number = kept.calls.len() + 1;
-        let head = format!("[{number}] {} {}", in_style(STRONG, name), summary(name, args));
+        // The name is the model's own word, and may be of no tool at all.
+        let shown = for_person(name);
+        let head = format!("[{number}] {} {}", in_style(STRONG, shown), summary(name, args));
         kept.calls.push(Opened { id: id.clone(), head: head.clone(), text: None });
         drop(kept);
         self.screen.line(&head);
@@ -150,7 +152,7 @@ impl Turns {
             None => in_style(FAINT, count).to_string(),
         };
         let took = in_style(FAINT, format!("{seconds:.1} s"));
-        self.screen.line(&format!("[{number}] {name}: {end}, {took}"));
+        self.screen.line(&format!("[{number}] {}: {end}, {took}", for_person(name)));
         for line in shown(name, &lines, failed.is_some(), number) {
             self.screen.line(&line);
         }
@@ -214,6 +216,7 @@ impl Watch for Turns {
                 self.screen.line(&in_style(FAINT, said).to_string());
             }
             TurnEvent::Repeating { tool, times } => {
+                let tool = for_person(&tool);
                 let said =
                     format!("{tool} came {times} times with the same result; the model was told");
                 self.screen.line(&in_style(FAINT, said).to_string());

@@ -84,6 +84,10 @@ fn a_model_that_does_not_answer_ends_with_one_and_says_why() {
     assert_eq!((code, out.as_str()), (Some(1), ""));
     assert!(said.contains("the model did not answer"), "{said}");
 
+    let (code, _, said) = once(&home, &[]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("a conversation needs a terminal"), "{said}");
+
     let home = Home::new(&[]);
     let (code, _, said) = once(&home, &["-p", "hello"]);
     assert_eq!(code, Some(2));
@@ -123,6 +127,7 @@ fn a_person_talks_approves_opens_interrupts_and_goes_on() {
         &[("notes.txt", "one\ntwo\n")],
         vec![
             when("look", Rule::call("search", json!({"pattern": "two"}))),
+            when("hostile", Rule::call("shell\u{1b}[2J", json!({}))),
             when(
                 "change",
                 Rule::call(
@@ -154,6 +159,10 @@ fn a_person_talks_approves_opens_interrupts_and_goes_on() {
     terminal.shows_times("All is said.", 2);
     terminal.until_file(&home.checkout.path().join("notes.txt"), |text| text == b"one\nzwei\n");
 
+    terminal.says("hostile");
+    let screen = terminal.shows_times("All is said.", 3);
+    assert!(screen.contains("[1] search") && screen.contains("[3] shell"), "{screen}");
+    assert!(screen.contains("unknown_tool"), "{screen}");
     terminal.clears_screen();
     terminal.says("/open 1");
     terminal.shows("(1 matching line in 1 file");
