@@ -76,11 +76,13 @@ class Runner:
         try:
             return STATE.loop.run_until_complete(task)
         except KeyboardInterrupt:
-            task.cancel()
-            try:
-                STATE.loop.run_until_complete(task)
-            except BaseException:
-                pass
+            # One that was raised inside of the task has ended it, and the loop does not stop for such a task.
+            if not task.done():
+                task.cancel()
+                try:
+                    STATE.loop.run_until_complete(task)
+                except BaseException:
+                    pass
             raise
 
     def show(self, value):
