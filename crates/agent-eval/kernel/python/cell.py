@@ -86,7 +86,7 @@ class Runner:
             raise
 
     def show(self, value):
-        data, metadata = bundle(value)
+        data, metadata, left_out = bundle(value)
         names = STATE.namespace
         if names.get("_") is self.last:
             names["___"], names["__"], names["_"] = names.get("__"), names.get("_"), value
@@ -94,7 +94,7 @@ class Runner:
         names["_%d" % STATE.count] = value
         names.setdefault("Out", {})[STATE.count] = value
         content = {"execution_count": STATE.count, "data": data, "metadata": metadata}
-        send("execute_result", content, marked=True)
+        send("execute_result", content, {"left_out": left_out}, marked=True)
 
     def parse(self, source, rewritten, name):
         """The cell as it is where that is Python; else as it was rewritten, which has the same lines."""
