@@ -180,10 +180,7 @@ impl Inner {
     }
 
     /// What to start, and how a reader knows it.
-    async fn interpreter(
-        &self,
-        language: Language,
-    ) -> Result<(Interpreter, Reasons), ToolError> {
+    async fn interpreter(&self, language: Language) -> Result<(Interpreter, Reasons), ToolError> {
         let names = |program: std::path::PathBuf, args: Vec<String>, folder| Interpreter {
             language,
             program,
@@ -233,7 +230,8 @@ impl Inner {
             "" => String::new(),
             by => format!(" ({by})"),
         };
-        let over: Vec<_> = reasons.untrusted.iter().map(|path| path.display().to_string()).collect();
+        let over: Vec<_> =
+            reasons.untrusted.iter().map(|path| path.display().to_string()).collect();
         let over = match over.as_slice() {
             [] => String::new(),
             over => format!(

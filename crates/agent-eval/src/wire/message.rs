@@ -27,19 +27,49 @@ pub(crate) struct Message {
 /// What the kernel says.
 #[derive(Clone, Debug)]
 pub(crate) enum Said {
-    Starting { version: String, executable: String },
+    Starting {
+        version: String,
+        executable: String,
+    },
     Busy,
     Idle,
     /// `left_out`: how many characters of its text the kernel left out.
-    Display { data: Bundle, id: Option<String>, left_out: u64 },
-    Update { data: Bundle, id: Option<String>, left_out: u64 },
+    Display {
+        data: Bundle,
+        id: Option<String>,
+        left_out: u64,
+    },
+    Update {
+        data: Bundle,
+        id: Option<String>,
+        left_out: u64,
+    },
     Clear,
-    Result { data: Bundle, left_out: u64 },
-    Error { name: String, value: String, traceback: Vec<String> },
+    Result {
+        data: Bundle,
+        left_out: u64,
+    },
+    Error {
+        name: String,
+        value: String,
+        traceback: Vec<String>,
+    },
     /// `began`: whether anything of the cell ran.
-    Reply { ok: bool, began: bool, execution_count: u64, names: Vec<String>, more_names: u64 },
-    ToolRequest { header: Box<Header>, name: String, args: Value },
-    ToolCancel { id: String },
+    Reply {
+        ok: bool,
+        began: bool,
+        execution_count: u64,
+        names: Vec<String>,
+        more_names: u64,
+    },
+    ToolRequest {
+        header: Box<Header>,
+        name: String,
+        args: Value,
+    },
+    ToolCancel {
+        id: String,
+    },
     Other,
 }
 

@@ -82,7 +82,9 @@ impl<'a> Telling<'a> {
     fn take(&mut self) {
         while let Some(watched) = self.watcher.try_next() {
             match &watched.record.what {
-                What::Event { call_id, event: Event::Progress { message, done, total }, .. } => {
+                What::Event {
+                    call_id, event: Event::Progress { message, done, total }, ..
+                } => {
                     let counted = match (done, total) {
                         (Some(done), Some(total)) => format!(" {done}/{total}"),
                         (Some(done), None) => format!(" {done}"),
