@@ -119,8 +119,8 @@ impl View {
         preview.unwrap_or_else(|panic| Err(self.run.panicked(&call.name, &panic)))
     }
 
-    /// The tool of this name, if it is there for a caller under this ceiling. An exclusive tool that has its turn on behalf of
-    /// one of these callers cannot call itself, so it is not offered for a name that is not there.
+    /// The tool of this name, if it is there for a caller under this ceiling. None of these callers can be called again from
+    /// within, so they are not offered for a name that is not there.
     pub(crate) fn admit(
         &self,
         name: &str,
@@ -132,8 +132,7 @@ impl View {
         tool.cloned().ok_or_else(|| {
             let there = registry.iter().map(|tool| tool.spec());
             let there = there.filter(|spec| self.admits(spec, ceiling));
-            let waits = |spec: &ToolSpec| callers.iter().any(|caller| caller.name == spec.name);
-            let there = there.filter(|spec| spec.parallel || !waits(spec));
+            let there = there.filter(|spec| !self.run.calls.any_of(callers, &spec.name));
             unknown::tool(name, there.map(|spec| spec.name.as_str()))
         })
     }
