@@ -81,6 +81,10 @@ impl<'a> Telling<'a> {
     /// Takes what the run has recorded since the last look.
     fn take(&mut self) {
         while let Some(watched) = self.watcher.try_next() {
+            if watched.lost > 0 {
+                let said = format!("{} remarks came too fast to be shown here", watched.lost);
+                remark(in_style(FAINT, said));
+            }
             match &watched.record.what {
                 What::Event {
                     call_id, event: Event::Progress { message, done, total }, ..
