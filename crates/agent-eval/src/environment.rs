@@ -6,7 +6,10 @@
 
 use std::path::{Path, PathBuf};
 
-use agent_process::{Finder, Found, Missing, Place, Wanted, find::Origin};
+use agent_process::{
+    Finder, Found, Missing, Place, Wanted,
+    find::{Origin, Why},
+};
 
 use crate::Language;
 
@@ -47,6 +50,8 @@ pub struct Chosen {
     pub by: String,
     /// What came before it and was not taken, with the reason.
     pub passed_over: Vec<String>,
+    /// Virtual environments that were passed over because nobody trusts the checkout that they lie in.
+    pub untrusted: Vec<PathBuf>,
 }
 
 /// Looks for interpreters and remembers the answers.
@@ -90,29 +95,36 @@ impl Chooser {
     }
 
     async fn python(&self) -> Result<Chosen, String> {
-        let mut passed_over = Vec::new();
+        let (mut passed_over, mut untrusted) = (Vec::new(), Vec::new());
         if let Some(folder) = &self.wishes.virtual_env {
             let wanted = python().configured(folder.join("bin/python3"));
             match self.named.find(&wanted, &self.place).await {
                 Ok(found) => return Ok(chosen(&found, "VIRTUAL_ENV", passed_over)),
-                Err(missing) => passed_over.extend(reasons(&missing)),
+                Err(missing) => {
+                    passed_over.extend(reasons(&missing));
+                    untrusted.extend(untrusted_environments(&missing));
+                }
             }
         }
         let local = LOCAL.iter().fold(python(), |wanted, folder| wanted.local(folder));
         match self.named.find(&local, &self.place).await {
             Ok(found) => {
                 let by = folder_name(&found.path);
-                return Ok(chosen(&found, &by, passed_over));
+                return Ok(Chosen { untrusted, ..chosen(&found, &by, passed_over) });
             }
-            Err(missing) => passed_over.extend(reasons(&missing)),
+            Err(missing) => {
+                passed_over.extend(reasons(&missing));
+                untrusted.extend(untrusted_environments(&missing));
+            }
         }
+        untrusted.dedup();
         let mut wanted = python();
         if let Some(path) = &self.wishes.python {
             wanted = wanted.configured(path);
         }
         let found = self.finder.find(&wanted, &self.place).await;
         found
-            .map(|found| chosen(&found, by(&found), passed_over))
+            .map(|found| Chosen { untrusted, ..chosen(&found, by(&found), passed_over) })
             .map_err(|missing| missing.to_string())
     }
 
@@ -141,6 +153,7 @@ fn chosen(found: &Found, by: &str, mut passed_over: Vec<String>) -> Chosen {
         version: version.to_owned(),
         by: by.to_owned(),
         passed_over,
+        untrusted: Vec::new(),
     }
 }
 
@@ -153,6 +166,14 @@ fn by(found: &Found) -> &'static str {
 
 fn reasons(missing: &Missing) -> impl Iterator<Item = String> {
     missing.passed_over.iter().map(ToString::to_string)
+}
+
+/// The folders of the environments whose interpreters a trusted checkout would have had taken.
+fn untrusted_environments(missing: &Missing) -> impl Iterator<Item = PathBuf> {
+    let of_checkout = missing.passed_over.iter().filter(|over| over.why == Why::NotTrusted);
+    let folders = of_checkout.filter_map(|over| over.path.parent()?.parent().map(Path::to_owned));
+    let folders: std::collections::BTreeSet<_> = folders.collect();
+    folders.into_iter()
 }
 
 /// The name of the virtual environment that a `bin/python3` belongs to.

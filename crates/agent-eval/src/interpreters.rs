@@ -58,6 +58,13 @@ pub(crate) struct Inner {
     slots: [Slot; 2],
 }
 
+/// Why an interpreter is this one.
+#[derive(Debug, Default)]
+pub(crate) struct Reasons {
+    by: String,
+    untrusted: Vec<std::path::PathBuf>,
+}
+
 impl Cell {
     /// A Python cell that goes on where the last one ended.
     pub fn new(code: impl Into<String>) -> Self {
@@ -173,7 +180,7 @@ impl Inner {
     }
 
     /// What to start, and how a reader knows it.
-    async fn interpreter(&self, language: Language) -> Result<(Interpreter, String), ToolError> {
+    async fn interpreter(&self, language: Language) -> Result<(Interpreter, Reasons), ToolError> {
         let names = |program: std::path::PathBuf, args: Vec<String>, folder| Interpreter {
             language,
             program,
@@ -189,23 +196,49 @@ impl Inner {
             };
             // Looked up where it runs, not here.
             let program = names("/usr/bin/env".into(), vec![name.clone()], self.folder.clone());
-            return Ok((program, String::new()));
+            return Ok((program, Reasons::default()));
         }
         let chosen = self.chooser.choose(language).await.map_err(|why| {
             // Something may have been installed by the time that it is asked again.
             self.chooser.forget();
-            let message = format!("there is no interpreter for {} cells: {why}", language.as_str());
+            let behind = match self.place() {
+                "host" => String::new(),
+                sandbox => format!(
+                    "\nEach of them was started through the sandbox {sandbox}, so it may be the sandbox that does not run"
+                ),
+            };
+            let language = language.as_str();
+            let message = format!("there is no interpreter for {language} cells: {why}{behind}");
             ToolError::new(ErrorKind::Unavailable, "no_interpreter", message)
         })?;
-        Ok((names(chosen.program, Vec::new(), self.folder.clone()), chosen.by))
+        let reasons = Reasons { by: chosen.by, untrusted: chosen.untrusted };
+        Ok((names(chosen.program, Vec::new(), self.folder.clone()), reasons))
     }
 
-    fn label(&self, language: Language, version: &str, executable: &str, by: &str) -> String {
+    fn label(
+        &self,
+        language: Language,
+        version: &str,
+        executable: &str,
+        reasons: &Reasons,
+    ) -> String {
         let name = match language {
             Language::Python => "Python",
             Language::JavaScript => "Node",
         };
-        let by = if by.is_empty() { String::new() } else { format!(" ({by})") };
-        format!("{name} {version}{by}, {executable}, on {}", self.place())
+        let by = match reasons.by.as_str() {
+            "" => String::new(),
+            by => format!(" ({by})"),
+        };
+        let over: Vec<_> =
+            reasons.untrusted.iter().map(|path| path.display().to_string()).collect();
+        let over = match over.as_slice() {
+            [] => String::new(),
+            over => format!(
+                "; {} passed over, since the checkout is not trusted: its packages are not here",
+                over.join(" and ")
+            ),
+        };
+        format!("{name} {version}{by}, {executable}, on {}{over}", self.place())
     }
 }

@@ -71,6 +71,28 @@ pub enum Shown {
     Result(Bundle),
     /// A remark of the host's, such as one about a message that could not be read.
     Note(String),
+    /// How much is missing of what stands right before this.
+    LeftOut(LeftOut),
+}
+
+/// How much of a text was not kept. Where it was, the text has [`LeftOut::line`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftOut {
+    /// Of an output.
+    Bytes(u64),
+    /// Of a value's text.
+    Characters(u64),
+}
+
+impl LeftOut {
+    /// The line in the place of what is missing. The kernels write the same one.
+    #[must_use]
+    pub fn line(self) -> String {
+        match self {
+            Self::Bytes(count) => format!("\n… {count} bytes left out …\n"),
+            Self::Characters(count) => format!("\n… {count} characters left out …\n"),
+        }
+    }
 }
 
 /// What a cell came to.
@@ -91,8 +113,10 @@ pub struct Outcome {
     pub names: (Vec<String>, u64),
     /// How long it ran.
     pub duration: Duration,
-    /// Whether something was left out.
+    /// Whether something was left out of what is kept here.
     pub truncated: bool,
+    /// Whether anything of the cell ran. One that does not parse has changed nothing.
+    pub began: bool,
     /// How the interpreter ended, where it did, with its last words.
     pub death: Option<String>,
     /// Which interpreter ran it: `Python 3.11.7 (.venv)`.
@@ -111,6 +135,7 @@ impl Outcome {
             names: Default::default(),
             duration: Duration::ZERO,
             truncated: false,
+            began: false,
             death: Some(format!("{how}; this cell was not run")),
             label,
         }

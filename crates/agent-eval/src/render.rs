@@ -2,14 +2,18 @@
 
 use std::fmt::Write as _;
 
-use agent_tool_core::{Part, clip_middle};
+use agent_tool_core::Part;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
 use crate::{
-    outcome::{Outcome, Shown, State, Status},
+    outcome::{LeftOut, Outcome, Shown, State, Status},
     wire::Bundle,
 };
+
+mod cut;
+
+use self::cut::{Cut, cut};
 
 /// How many characters of one output stand in the text.
 pub const TEXT_LIMIT: usize = 12_000;
@@ -28,29 +32,39 @@ const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"]
 
 const SVG: &str = "image/svg+xml";
 
-/// The parts of a result, in the order in which the cell made them.
-pub(crate) fn parts(outcome: &Outcome) -> Vec<Part> {
-    let mut page = Page { text: String::new(), parts: Vec::new(), images: 0 };
+/// The parts of a result, in the order in which the cell made them, and whether something that the outcome has is not among
+/// them.
+pub(crate) fn parts(outcome: &Outcome) -> (Vec<Part>, bool) {
+    let mut page = Page::default();
     if outcome.state == State::New && !outcome.label.is_empty() {
         page.line(&format!("[{}]", outcome.label));
     }
-    for shown in &outcome.shown {
+    let mut rest = outcome.shown.iter().peekable();
+    while let Some(shown) = rest.next() {
+        let left_out = match rest.peek() {
+            Some(Shown::LeftOut(left_out)) => Some(*left_out),
+            _ => None,
+        };
         match shown {
-            Shown::Stdout(text) => page.block(&clipped(&terminal(text), TEXT_LIMIT)),
+            Shown::Stdout(text) => page.output(Of::Stdout, text, left_out),
             Shown::Stderr(text) => {
                 page.line("[stderr]");
-                page.block(&clipped(&terminal(text), TEXT_LIMIT));
+                page.output(Of::Stderr, text, left_out);
             }
-            Shown::Display(bundle) => page.bundle("", bundle),
+            Shown::Display(bundle) => page.bundle("", bundle, left_out),
             Shown::Result(bundle) => {
-                page.bundle(&format!("Out[{}]: ", outcome.execution_count), bundle);
+                page.bundle(&format!("Out[{}]: ", outcome.execution_count), bundle, left_out);
             }
             Shown::Note(text) => page.line(&format!("[{text}]")),
+            Shown::LeftOut(_) => {}
         }
     }
     if let Some(error) = &outcome.error {
-        page.block(&clipped(&terminal(&error.traceback.join("\n")), TEXT_LIMIT));
+        page.output(Of::Traceback, &error.traceback.join("\n"), None);
     }
+    // At the end, where whatever cuts the middle of the whole leaves it.
+    let lost = page.lost();
+    page.line(&lost);
     page.line(&ending(outcome));
     page.finish()
 }
@@ -93,10 +107,6 @@ fn without_escapes(text: &str) -> String {
     shown
 }
 
-fn clipped(text: &str, limit: usize) -> String {
-    clip_middle(text, limit, None).text
-}
-
 /// The last line: how it ended where that was not simply well, and what became of the variables.
 fn ending(outcome: &Outcome) -> String {
     let death = outcome.death.as_deref().unwrap_or_default();
@@ -115,6 +125,7 @@ fn ending(outcome: &Outcome) -> String {
         }
         (Status::TimedOut, _) => format!("[timed out and interrupted; {}]", kept(outcome)),
         (Status::Interrupted, _) => format!("[interrupted; {}]", kept(outcome)),
+        (Status::Error, _) if !outcome.began => "[nothing of this cell ran]".to_owned(),
         (Status::Error, _) => "[what ran before the error is kept]".to_owned(),
         (Status::Ok, _) => String::new(),
     }
@@ -132,10 +143,33 @@ fn kept(outcome: &Outcome) -> String {
     text
 }
 
+/// What something was left out of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    Stdout,
+    Stderr,
+    Values,
+    Traceback,
+}
+
+impl Of {
+    const ALL: [(Self, &'static str); 4] = [
+        (Self::Stdout, "standard output"),
+        (Self::Stderr, "standard error"),
+        (Self::Values, "values"),
+        (Self::Traceback, "the traceback"),
+    ];
+}
+
+#[derive(Default)]
 struct Page {
     text: String,
     parts: Vec<Part>,
     images: usize,
+    /// What is left out of each, here and before.
+    cuts: Vec<(Of, Cut)>,
+    /// Whether this page leaves something out.
+    is_cut: bool,
 }
 
 impl Page {
@@ -148,9 +182,31 @@ impl Page {
         }
     }
 
-    fn block(&mut self, text: &str) {
+    fn output(&mut self, of: Of, text: &str, left_out: Option<LeftOut>) {
+        let text = self.cut(of, &terminal(text), TEXT_LIMIT, left_out);
         self.start_line();
-        self.text.push_str(text);
+        self.text.push_str(&text);
+    }
+
+    fn cut(&mut self, of: Of, text: &str, limit: usize, left_out: Option<LeftOut>) -> String {
+        let (text, made) = cut(text, limit, left_out);
+        self.is_cut |= made.here;
+        self.cuts.push((of, made));
+        text
+    }
+
+    /// How much is left out of each in all, in a line; empty where nothing is.
+    fn lost(&self) -> String {
+        let said = Of::ALL.iter().filter_map(|(of, name)| {
+            let cuts = self.cuts.iter().filter(|(other, _)| other == of);
+            let cut = cuts.fold(Cut::default(), |sum, (_, cut)| sum.and(*cut));
+            cut.said().map(|said| format!("{said} of {name}"))
+        });
+        let said: Vec<String> = said.collect();
+        match said.as_slice() {
+            [] => String::new(),
+            said => format!("[left out: {}]", said.join(", ")),
+        }
     }
 
     fn start_line(&mut self) {
@@ -159,7 +215,7 @@ impl Page {
         }
     }
 
-    fn bundle(&mut self, before: &str, bundle: &Bundle) {
+    fn bundle(&mut self, before: &str, bundle: &Bundle, left_out: Option<LeftOut>) {
         let image = IMAGES.iter().find_map(|mime| Some((*mime, bundle.get(*mime)?.as_str()?)));
         let svg = bundle.get(SVG).and_then(Value::as_str);
         let image = match (image, svg) {
@@ -168,7 +224,8 @@ impl Page {
             (None, None) => None,
         };
         if let Some(text) = plain(bundle).filter(|text| image.is_none() || !text.starts_with('<')) {
-            self.line(&format!("{before}{}", clipped(&text, VALUE_LIMIT)));
+            let text = self.cut(Of::Values, &text, VALUE_LIMIT, left_out);
+            self.line(&format!("{before}{text}"));
         }
         if let Some((mime, base64)) = image {
             self.image(before, mime, base64);
@@ -177,6 +234,7 @@ impl Page {
 
     fn image(&mut self, before: &str, mime: &str, base64: String) {
         if base64.len() > IMAGE_LIMIT || self.images >= MAX_IMAGES {
+            self.is_cut = true;
             let bytes = base64.len() / 4 * 3;
             let why =
                 if self.images >= MAX_IMAGES { "too many images" } else { "too large for a model" };
@@ -199,12 +257,12 @@ impl Page {
         }
     }
 
-    fn finish(mut self) -> Vec<Part> {
+    fn finish(mut self) -> (Vec<Part>, bool) {
         self.end_text();
         if self.parts.is_empty() {
             self.parts.push(Part::text("(no output)"));
         }
-        self.parts
+        (self.parts, self.is_cut)
     }
 }
 
@@ -237,6 +295,7 @@ mod tests {
             names: (vec!["df".into()], 2),
             duration: Duration::ZERO,
             truncated: false,
+            began: true,
             death: None,
             label: "Python 3.11.7".into(),
         }
@@ -247,7 +306,7 @@ mod tests {
     }
 
     fn text(outcome: &Outcome) -> String {
-        let parts = parts(outcome).into_iter().map(|part| match part {
+        let parts = parts(outcome).0.into_iter().map(|part| match part {
             Part::Text { text } => text,
             Part::Image { mime, .. } => format!("<{mime}>"),
             other => panic!("{other:?}"),
@@ -295,6 +354,29 @@ mod tests {
         failed.error =
             Some(CellError { name: "E".into(), value: "x".into(), traceback: vec!["E: x".into()] });
         assert_eq!(text(&failed), "E: x\n[what ran before the error is kept]");
+        failed.began = false;
+        assert_eq!(text(&failed), "E: x\n[nothing of this cell ran]");
+    }
+
+    #[test]
+    fn what_is_left_out_is_told_in_all_at_the_end() {
+        let line = LeftOut::Bytes(900).line();
+        let kept = "o".repeat(TEXT_LIMIT);
+        let value = LeftOut::Characters(50).line();
+        let shown = vec![
+            Shown::Stdout(format!("{kept}{line}{kept}")),
+            Shown::LeftOut(LeftOut::Bytes(900)),
+            Shown::Result(bundle(json!({"text/plain": format!("{kept}{value}{kept}")}))),
+            Shown::LeftOut(LeftOut::Characters(50)),
+        ];
+        let outcome = outcome(shown);
+        let (_, is_cut) = parts(&outcome);
+        assert!(is_cut);
+        let text = text(&outcome);
+        let end = "\n[left out: 12000 characters and 900 bytes of standard output, 16050 characters of values]";
+        assert!(text.ends_with(end), "{}", &text[text.len() - 200..]);
+        assert_eq!(text.matches("… 12000 more characters and 900 bytes …").count(), 1);
+        assert_eq!(text.matches("… 16050 more characters …").count(), 1);
     }
 
     #[test]
@@ -310,7 +392,8 @@ mod tests {
     #[test]
     fn an_svg_is_an_image_and_silence_is_said() {
         let shown = vec![Shown::Display(bundle(json!({"image/svg+xml": "<svg/>"})))];
-        let parts = parts(&outcome(shown));
+        let (parts, is_cut) = parts(&outcome(shown));
+        assert!(!is_cut);
         assert_eq!(parts[1], Part::image(SVG, STANDARD.encode("<svg/>")));
         assert_eq!(text(&outcome(Vec::new())), "(no output)");
     }

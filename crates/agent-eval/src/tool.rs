@@ -85,8 +85,11 @@ impl Tool for EvalTool {
                 start: if args.reset == Some(true) { Start::Reset } else { Start::Continue },
             };
             let outcome = self.interpreters.run(cell, cx).await?;
-            let output = ToolOutput::default().with_data(outcome.data());
-            Ok(render::parts(&outcome).into_iter().fold(output, ToolOutput::with_part))
+            let (parts, is_cut) = render::parts(&outcome);
+            let mut data = outcome.data();
+            data["truncated"] = (outcome.truncated || is_cut).into();
+            let output = ToolOutput::default().with_data(data);
+            Ok(parts.into_iter().fold(output, ToolOutput::with_part))
         })
     }
 

@@ -34,6 +34,7 @@ use crate::{
     args::{Approve, Chat, Options},
     assemble::{self, Assembled, Wishes, assemble, end_workers},
     config::Config,
+    pictures::Pictures,
     signals,
     state::State,
     style::{FAINT, STRONG, in_style, remark},
@@ -123,8 +124,8 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
         true => conversations.last()?,
         false => (Conversation::new(), conversations.begin(&assembled.state)?),
     };
-    let images = assembled.state.artifacts();
-    let turns = Turns::new(screen.clone(), images, journal);
+    let pictures = Pictures::new(assembled.state.artifacts());
+    let turns = Turns::new(screen.clone(), pictures, journal);
     let agent = agent(&assembled, model);
     let surface = config.surface;
     let mut talk = Talk {

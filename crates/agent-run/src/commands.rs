@@ -20,11 +20,13 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use self::progress::Telling;
 pub(crate) use self::{config::config, doctor::doctor};
 use crate::{
     args::Options,
     assemble::{Assembled, Vibe, Wishes, assemble, end_workers},
     config::Config,
+    pictures::Pictures,
     signals::{self, Ended},
     style::{FAINT, in_style, remark},
     trust,
@@ -155,10 +157,18 @@ fn run(options: &Options, trees: Trees, calls: Vec<ToolCall>) -> Result<ExitCode
             remark(in_style(FAINT, said));
         }
         let assembled = assemble(&config, wishes)?;
+        let mut telling = Telling::of(&assembled.run);
         let made = tokio::select! {
-            code = make_all(options, &assembled, calls) => code,
-            never = progress::tell(&assembled.run) => match never {},
-            why = signal => interrupted(why),
+            code = make_all(options, &assembled, calls) => Ok(code),
+            never = telling.tell() => match never {},
+            why = signal => Err(why),
+        };
+        let made = match made {
+            Ok(code) => code,
+            Err(why) => {
+                telling.rest();
+                interrupted(why)
+            }
         };
         if let Some(said) = end_workers(assembled.workers.as_ref()).await {
             remark(in_style(FAINT, said));
@@ -178,6 +188,7 @@ async fn make_all(
 ) -> Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
     let several = calls.len() > 1;
+    let pictures = Pictures::new(assembled.state.artifacts());
     for call in calls {
         let name = call.name.clone();
         if several && !options.json {
@@ -190,7 +201,7 @@ async fn make_all(
         if options.json {
             print::line(&serde_json::to_string(&ResultLine::new(name, &result))?)?;
         } else {
-            print::result(&result)?;
+            print::result(&result, &pictures)?;
         }
     }
     io::stdout().flush().context("standard output")?;

@@ -7,6 +7,7 @@ mod chat;
 mod commands;
 mod config;
 mod models;
+mod pictures;
 mod serve;
 mod signals;
 mod state;

@@ -31,7 +31,7 @@ impl Arrival {
     pub(crate) fn of(view: &View, call: ToolCall, parent: &Context) -> Result<Self, ToolError> {
         let run = &view.run;
         let chain = view.chain(parent)?;
-        let mut tool = view.admit(&call.name, parent.ceiling());
+        let mut tool = view.admit(&call.name, parent.ceiling(), &chain);
         if let Err(error) = &tool
             && error.code == "run_ended"
         {
@@ -132,7 +132,7 @@ impl Arrival {
 
     /// Looks again after a wait: the surface may have been lowered, the registry replaced.
     fn still_there(&self, tool: &Arc<dyn Tool>) -> Result<(), ToolError> {
-        let now = self.view.admit(&self.call.name, self.cx.ceiling())?;
+        let now = self.view.admit(&self.call.name, self.cx.ceiling(), self.cx.callers())?;
         if Arc::ptr_eq(&now, tool) {
             return Ok(());
         }

@@ -112,20 +112,27 @@ impl View {
     ///
     /// `unknown_tool`, `invalid_args`, and what the tool's own preview refuses.
     pub async fn preview(&self, call: &ToolCall) -> Result<Preview, ToolError> {
-        let tool = self.admit(&call.name, Tier::Exec)?;
+        let tool = self.admit(&call.name, Tier::Exec, &[])?;
         let args = check_args(tool.spec(), call.args.clone())?;
         let cx = self.root();
         let preview = caught(async { tool.preview(&args, &cx).await }).await;
         preview.unwrap_or_else(|panic| Err(self.run.panicked(&call.name, &panic)))
     }
 
-    /// The tool of this name, if it is there for a caller under this ceiling.
-    pub(crate) fn admit(&self, name: &str, ceiling: Tier) -> Result<Arc<dyn Tool>, ToolError> {
+    /// The tool of this name, if it is there for a caller under this ceiling. None of these callers can be called again from
+    /// within, so they are not offered for a name that is not there.
+    pub(crate) fn admit(
+        &self,
+        name: &str,
+        ceiling: Tier,
+        callers: &[Caller],
+    ) -> Result<Arc<dyn Tool>, ToolError> {
         let registry = self.run.registry()?;
         let tool = registry.get(name).filter(|tool| self.admits(tool.spec(), ceiling));
         tool.cloned().ok_or_else(|| {
             let there = registry.iter().map(|tool| tool.spec());
             let there = there.filter(|spec| self.admits(spec, ceiling));
+            let there = there.filter(|spec| !self.run.calls.any_of(callers, &spec.name));
             unknown::tool(name, there.map(|spec| spec.name.as_str()))
         })
     }

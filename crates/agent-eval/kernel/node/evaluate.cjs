@@ -42,7 +42,7 @@ const unbox = (remote) => {
 /** Ends the evaluation that waits, with this in its place. */
 const giveUp = (outcome) => abort?.(outcome);
 
-/** Evaluates a cell: `{value}`, `{thrown}`, `{failed}` or `{interrupted}`. */
+/** Evaluates a cell: `{value}`, `{thrown}`, `{failed}` or `{interrupted}`. `unread` where V8 could not read it, so that nothing ran. */
 const evaluate = async (expression) => {
   gate ??= new vm.Script(`${OURS}.go()`, { filename: "[agent-eval]" });
   const outcome = await new Promise((resolve) => {
@@ -61,7 +61,10 @@ const evaluate = async (expression) => {
   if (!result) return outcome;
   const details = result.exceptionDetails;
   if (!details) return { value: unbox(result.result) };
-  return details.exception ? { thrown: unbox(details.exception) } : { failed: details.text };
+  if (!details.exception) return { failed: details.text };
+  // What a cell throws is a promise's rejection, which belongs to no script.
+  const unread = details.scriptId !== undefined && details.exception.className === "SyntaxError";
+  return { thrown: unbox(details.exception), unread };
 };
 
 /** Lets go of what the inspector holds of the last cell. */

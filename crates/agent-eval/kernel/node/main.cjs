@@ -22,13 +22,36 @@ class Exit extends Error {
   }
 }
 
+/** The lines without our frames. Where the last frame opens the list of an error's properties, what stands before it does. */
+const withoutOurs = (lines) => {
+  const kept = [];
+  const isOurs = (line) => OURS.test(line ?? "");
+  // By index: cells replace what arrays can do.
+  for (let index = 0; index < lines.length; index += 1) {
+    const line = lines[index];
+    // A promise that one of our own frames makes.
+    const wraps = OF_A_PROMISE.test(line) && isOurs(lines[index + 1]);
+    if (!isOurs(line) && !wraps) kept[kept.length] = line;
+    else if (OPENS.test(line) && kept.length) kept[kept.length - 1] += " {";
+  }
+  return kept;
+};
+
+const OF_A_PROMISE = /at new Promise \(<anonymous>\)$/;
+const OPENS = / \{$/;
+const TYPESCRIPT = /"\.[cm]?tsx?"/;
+const NO_TYPESCRIPT =
+  `Node ${process.versions.node} imports no TypeScript (22.18 and newer do). In a cell types are erased: run the file's text as a cell, ` +
+  "or import the JavaScript that it is compiled to";
+
 /** The name, the text and the lines of whatever was thrown. */
 const described = (thrown) => {
   if (thrown instanceof Error) {
-    const lines = inspected(thrown).split("\n").filter((line) => !OURS.test(line));
+    const lines = withoutOurs(inspected(thrown).split("\n"));
+    if (thrown.code === "ERR_UNKNOWN_FILE_EXTENSION" && TYPESCRIPT.test(thrown.message)) lines[lines.length] = NO_TYPESCRIPT;
     return { name: String(thrown.name || "Error"), value: String(thrown.message), lines };
   }
-  const text = bundle(thrown)["text/plain"];
+  const text = bundle(thrown).data["text/plain"];
   return { name: "Uncaught", value: text, lines: [`Uncaught ${text}`] };
 };
 
@@ -88,7 +111,9 @@ const settle = async (outcome, metadata) => {
   if (stray) return failed(stray);
   if (outcome.value !== undefined && metadata.shows_value !== false) {
     world._ = outcome.value;
-    sendMarked("execute_result", { execution_count: state.count, data: bundle(outcome.value), metadata: {} });
+    const { data, leftOut } = bundle(outcome.value);
+    const content = { execution_count: state.count, data, metadata: {} };
+    sendMarked("execute_result", content, { metadata: { left_out: leftOut } });
   }
   return "ok";
 };
@@ -106,9 +131,11 @@ const execute = async (message) => {
   exited = stray = null;
   send("status", { execution_state: "busy" });
   let status;
+  let began = true;
   try {
     const source = `${metadata.rewritten ?? content.code}\n//# sourceURL=cell-${state.count}.js`;
     const outcome = await evaluate(source);
+    began = !outcome.unread;
     // A signal to the whole group may reach this process after the child that the cell waited for. Now nobody takes it for
     // the next cell's.
     if (outcome.interrupted) await new Promise((resolve) => later(resolve, LATE_SIGNAL_MS));
@@ -124,7 +151,8 @@ const execute = async (message) => {
   const all = names();
   const reply = { status, execution_count: state.count, payload: [], user_expressions: {} };
   if (status === "error") Object.assign(reply, { ename: "", evalue: "", traceback: [] });
-  sendMarked("execute_reply", reply, { metadata: { names: all.slice(0, NAMES), more: all.length > NAMES ? all.length - NAMES : 0 } });
+  const more = all.length > NAMES ? all.length - NAMES : 0;
+  sendMarked("execute_reply", reply, { metadata: { names: all.slice(0, NAMES), more, began } });
   send("status", { execution_state: "idle" });
   letGo();
 };

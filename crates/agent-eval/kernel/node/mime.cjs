@@ -14,13 +14,23 @@ const DISPLAY = Symbol.for("Jupyter.display");
 
 const inspected = (value) =>
   typeof value === "string"
-    ? inspect(value, { maxStringLength: PLAIN_LIMIT })
+    ? inspect(value, { maxStringLength: Infinity })
     : inspect(value, { depth: 4, maxArrayLength: 200, maxStringLength: 20_000, breakLength: 100 });
 
-const clip = (text) => {
-  if (text.length <= PLAIN_LIMIT) return text;
-  const cut = text.length - PLAIN_HEAD - PLAIN_TAIL;
-  return `${text.slice(0, PLAIN_HEAD)}\n… ${cut} characters left out …\n${text.slice(-PLAIN_TAIL)}`;
+/** As text/plain, its middle left out where it is long, and how many characters these are. */
+const plain = (text) => {
+  if (text.length <= PLAIN_LIMIT) return { data: { "text/plain": text }, leftOut: 0 };
+  const [head, tail] = [text.slice(0, PLAIN_HEAD), text.slice(-PLAIN_TAIL)];
+  const leftOut = characters(text) - characters(head) - characters(tail);
+  // The host knows this line.
+  return { data: { "text/plain": `${head}\n… ${leftOut} characters left out …\n${tail}` }, leftOut };
+};
+
+/** Not code units: the host counts characters. */
+const characters = (text) => {
+  let count = text.length;
+  for (let at = 0; at < text.length; at += 1) if ((text.charCodeAt(at) & 0xfc00) === 0xdc00) count -= 1;
+  return count;
 };
 
 const image = (value) => {
@@ -47,30 +57,30 @@ const encoded = (data) => {
 
 const own = (value) => {
   // A proxy's traps are not ours to spring.
-  if (types.isProxy(value)) return { "text/plain": inspected(value) };
+  if (types.isProxy(value)) return plain(inspected(value));
   if (value && typeof value === "object") {
     const display = value[DISPLAY];
-    if (typeof display === "function") return encoded(display.call(value));
+    if (typeof display === "function") return { data: encoded(display.call(value)), leftOut: 0 };
     const picture = image(value);
-    if (picture) return picture;
+    if (picture) return { data: picture, leftOut: 0 };
   }
-  return { "text/plain": clip(inspected(value)) };
+  return plain(inspected(value));
 };
 
-/** The MIME types of a value. */
+/** The MIME types of a value, and how many characters of its text are left out. */
 const bundle = (value) => {
   try {
     return own(value);
   } catch (error) {
-    return { "text/plain": `<${typeof value} that cannot be shown: ${error?.message}>` };
+    return plain(`<${typeof value} that cannot be shown: ${error?.message}>`);
   }
 };
 
 /** Shows values where the cell is read. */
 const display = (...values) => {
   for (const value of values) {
-    const data = typeof value === "string" ? { "text/plain": clip(value) } : bundle(value);
-    sendMarked("display_data", { data, metadata: {} });
+    const { data, leftOut } = typeof value === "string" ? plain(value) : bundle(value);
+    sendMarked("display_data", { data, metadata: {} }, { metadata: { left_out: leftOut } });
   }
 };
 

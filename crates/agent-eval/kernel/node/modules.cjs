@@ -15,11 +15,23 @@ const place = () => path.join(cwd(), "[cell]");
 let importer = null;
 let importerFolder = null;
 
+// That this is how Node imports is nothing for whoever reads a cell.
+const quietly = (run) => {
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
+  try {
+    return run();
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+};
+
 const importFrom = () => {
   const folder = cwd();
   if (importerFolder !== folder) {
     const options = { filename: place(), importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER };
-    importer = new vm.Script("(specifier, options) => import(specifier, options)", options).runInThisContext();
+    const imports = new vm.Script("(specifier, options) => import(specifier, options)", options).runInThisContext();
+    importer = (specifier, more) => quietly(() => imports(specifier, more));
     importerFolder = folder;
   }
   return importer;

@@ -53,9 +53,11 @@ def _call(name, args, more):
 
 
 def tool(name, args=None, **more):
-    """Calls a tool of the run and returns its result: text as str, structured as dict, an image as {"mime", "data"}.
+    """Calls a tool of the run and returns its result: text as str, structured as dict, an image as {"mime", "data"}, text
+    with an image as a list of both.
 
-    Blocks until the result is there; use threads or asyncio.to_thread for several at once. Raises ToolError.
+    Blocks until the result is there; use threads or asyncio.to_thread for several at once. A tool that takes one call at a time
+    (shell) refuses a second one meanwhile. Raises ToolError.
     """
     return _call(name, args, more).get("value")
 

@@ -130,7 +130,7 @@ class Idioms:
     # Other programs and files
 
     def cell_bash(self, arguments, body):
-        shell.script(arguments, body)
+        shell.script(arguments, body, shell.SHELL)
 
     def cell_sh(self, arguments, body):
         shell.script(arguments, body, "/bin/sh")
@@ -191,12 +191,16 @@ class Idioms:
         except Exception:
             self.line_pinfo(source)
 
-    # What needs nothing here
+    # What needs nothing here, or does nothing
 
-    def line_matplotlib(self, _arguments):
-        pass
+    def line_matplotlib(self, arguments):
+        if arguments.strip() not in ("", "inline", "agg", "Agg"):
+            streams.note("%%matplotlib %s does nothing here: figures come back as images" % arguments.strip())
 
-    line_config = line_pylab = line_matplotlib
+    line_pylab = line_matplotlib
+
+    def line_config(self, arguments):
+        streams.note("%%config %s does nothing here" % arguments.strip())
 
     def line_load_ext(self, arguments):
         if arguments.strip() not in ("autoreload", "dotenv"):

@@ -24,8 +24,8 @@ requests = queue.SimpleQueue()
 
 
 def no_input(_prompt="", *_rest):
-    raise EOFError("input() is not there: nobody types into this interpreter. Put the value into the cell, or call "
-                   "tool('ask_user', ...)")
+    raise EOFError("input() is not there: nobody types into this interpreter. Put the value into the cell; where it is a "
+                   "person's to say, ask before the cell")
 
 
 def no_breakpoint(*_args, **_options):
@@ -45,6 +45,8 @@ def give_names():
     builtins.get_ipython = lambda: shell
     builtins.display = display
     builtins.tool = bridge.tool
+    # Where pickle looks for it: a worker process hands it back to the cell.
+    builtins.ToolError = bridge.ToolError
     builtins.input = no_input
     sys.breakpointhook = no_breakpoint
 

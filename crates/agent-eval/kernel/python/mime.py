@@ -37,7 +37,8 @@ def bundle(value):
         _own_reprs(value, data, metadata)
     if "text/plain" not in data:
         data["text/plain"] = plain(value)
-    return _tidy(data), metadata
+    tidy, left_out = _tidy(data)
+    return tidy, metadata, left_out
 
 
 def _own_bundle(value, data, metadata):
@@ -84,14 +85,16 @@ def plain(value):
         raise
     except BaseException as error:
         return "<%s object; its repr failed: %s: %s>" % (type(value).__name__, type(error).__name__, _text(error))
-    return clip(text)
+    return text
 
 
 def clip(text):
+    """The text, its middle left out where it is long, and how many characters these are."""
     if len(text) <= PLAIN_LIMIT:
-        return text
+        return text, 0
     left_out = len(text) - PLAIN_HEAD - PLAIN_TAIL
-    return "%s\n… %d characters left out …\n%s" % (text[:PLAIN_HEAD], left_out, text[-PLAIN_TAIL:])
+    # The host knows this line.
+    return "%s\n… %d characters left out …\n%s" % (text[:PLAIN_HEAD], left_out, text[-PLAIN_TAIL:]), left_out
 
 
 def _text(error):
@@ -108,7 +111,8 @@ def _encoded(content):
 
 
 def _tidy(data):
-    tidy = {}
+    """The bundle as it is sent, and how many characters of its text are left out."""
+    tidy, left_out = {}, 0
     for mime, content in data.items():
         if content is None:
             continue
@@ -120,9 +124,9 @@ def _tidy(data):
         elif not isinstance(content, str):
             content = str(content)
         if mime == "text/plain":
-            content = clip(content)
+            content, left_out = clip(content)
         tidy[mime] = content
-    return tidy
+    return tidy, left_out
 
 
 class DisplayHandle:
@@ -139,9 +143,12 @@ class DisplayHandle:
 
 
 def _send(kind, value, display_id, raw=False, metadata=None, **_options):
-    data, about = (_tidy(dict(value)), metadata or {}) if raw else bundle(value)
+    if raw:
+        (data, left_out), about = _tidy(dict(value)), metadata or {}
+    else:
+        data, about, left_out = bundle(value)
     transient = {"display_id": display_id} if display_id else {}
-    send(kind, {"data": data, "metadata": about, "transient": transient}, marked=True)
+    send(kind, {"data": data, "metadata": about, "transient": transient}, {"left_out": left_out}, marked=True)
 
 
 def display(*values, raw=False, metadata=None, display_id=None, **options):

@@ -87,8 +87,25 @@ def output(command):
     return Lines(done.stdout.decode("utf-8", "replace").splitlines())
 
 
-def script(arguments, body, shell=SHELL):
-    """`%%bash`: the body verbatim; a status other than 0 is an error."""
-    status = call([shell, "-c", body, shell] + shlex.split(arguments))
-    if status:
-        raise subprocess.CalledProcessError(status, os.path.basename(shell))
+def script(arguments, body, shell):
+    """`%%bash`: the body verbatim; a status other than 0 is an error. `--out NAME` and `--err NAME` put an output into a
+    variable, `--no-raise-error` leaves the status in `_exit_code` alone."""
+    kept, raises, rest = {}, True, shlex.split(arguments)
+    while rest and rest[0].startswith("--"):
+        option, found, name = rest.pop(0).partition("=")
+        if option in ("--out", "--err") and (found or rest):
+            kept[option] = name if found else rest.pop(0)
+        elif option in ("--no-raise-error", "--raise-error"):
+            raises = option == "--raise-error"
+        else:
+            raise ValueError("%s of a script is not here: --out NAME, --err NAME and --no-raise-error are" % option)
+    streams.flush()
+    pipe = {stream: subprocess.PIPE for option, stream in (("--out", "stdout"), ("--err", "stderr")) if option in kept}
+    done = subprocess.run([shell, "-c", body, shell] + rest, stdin=subprocess.DEVNULL, **pipe)
+    importlib.invalidate_caches()
+    for option, output in (("--out", done.stdout), ("--err", done.stderr)):
+        if option in kept:
+            STATE.namespace[kept[option]] = output.decode("utf-8", "replace")
+    STATE.namespace["_exit_code"] = done.returncode
+    if done.returncode and raises:
+        raise subprocess.CalledProcessError(done.returncode, os.path.basename(shell))

@@ -18,9 +18,11 @@ pub const CALL_WITHIN: Duration = Duration::from_secs(60 * 60);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The most memory in bytes: of addresses in Python, of the heap in Node.
+    /// The most memory in bytes: of addresses in Python and its children, each for itself. In Node of the heap alone, so what a
+    /// `Buffer` or an `ArrayBuffer` holds is not bound.
     pub memory_bytes: Option<u64>,
-    /// The most processes of the user who runs it. It does not bind root.
+    /// The most processes of the user who runs it, all those elsewhere counted, for Python and its children. It binds neither root
+    /// nor Node.
     pub processes: Option<u64>,
 }
 

@@ -120,7 +120,7 @@ impl Drop for Running<'_> {
 }
 
 async fn start(inner: &Inner, language: Language) -> Result<Kept, ToolError> {
-    let (interpreter, by) = inner.interpreter(language).await?;
+    let (interpreter, reasons) = inner.interpreter(language).await?;
     let shown = match interpreter.args.first() {
         Some(name) => format!("{name} in {}", inner.place()),
         None => interpreter.program.display().to_string(),
@@ -136,7 +136,7 @@ async fn start(inner: &Inner, language: Language) -> Result<Kept, ToolError> {
             format!("{shown} did not become a {} interpreter: {why}", language.as_str()),
         ),
     })?;
-    let label = inner.label(language, &kernel.version, &kernel.executable, &by);
+    let label = inner.label(language, &kernel.version, &kernel.executable, &reasons);
     Ok(Kept { kernel, label, unused: true })
 }
 

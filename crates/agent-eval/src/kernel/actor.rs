@@ -211,8 +211,8 @@ impl Actor {
                 (Sequenced::Text(stream, bytes), None) => {
                     self.since.text(stream, &bytes);
                 }
-                (Sequenced::Missing(words), Some(cell)) => cell.collector.note(words),
-                (Sequenced::Missing(words), None) => self.since.note(words),
+                (Sequenced::Missing(words), Some(cell)) => cell.collector.missing(words),
+                (Sequenced::Missing(words), None) => self.since.missing(words),
                 (Sequenced::Said(said), _) => self.said(said),
             }
         }
@@ -318,21 +318,21 @@ impl Actor {
 
 fn of_cell(cell: &mut Running, said: Said) {
     match said {
-        Said::Display { data, id } => {
+        Said::Display { data, id, left_out } => {
             cell.alive();
-            cell.collector.display(id, data);
+            cell.collector.display(id, data, left_out);
         }
-        Said::Update { data, id } => {
+        Said::Update { data, id, left_out } => {
             cell.alive();
-            cell.collector.update(id.as_deref(), data);
+            cell.collector.update(id.as_deref(), data, left_out);
         }
         Said::Clear => cell.collector.clear(),
-        Said::Result { data } => cell.collector.result(data),
+        Said::Result { data, left_out } => cell.collector.result(data, left_out),
         Said::Error { name, value, traceback } => {
             cell.error = Some(CellError { name, value, traceback });
         }
-        Said::Reply { ok, execution_count, names, more_names } => {
-            cell.reply = Some(Reply { ok, execution_count, names: (names, more_names) });
+        Said::Reply { ok, began, execution_count, names, more_names } => {
+            cell.reply = Some(Reply { ok, began, execution_count, names: (names, more_names) });
         }
         Said::Idle => cell.idle = true,
         _ => {}
@@ -340,8 +340,8 @@ fn of_cell(cell: &mut Running, said: Said) {
 }
 
 fn between(since: &mut Collector, said: Said) {
-    if let Said::Display { data, id } = said {
-        since.display(id, data);
+    if let Said::Display { data, id, left_out } = said {
+        since.display(id, data, left_out);
     }
 }
 

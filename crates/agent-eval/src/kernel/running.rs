@@ -8,7 +8,7 @@ use tokio::{sync::mpsc, time::Instant};
 use super::{CellEvent, Job};
 use crate::{
     budget::{Budget, CALLS_TIME, Ladder, Step},
-    outcome::{CellError, Collector, Outcome, State, Status},
+    outcome::{CellError, Collector, HEAD_BYTES, Outcome, State, Status},
     wire::Stream,
 };
 
@@ -31,6 +31,8 @@ pub(super) struct Running {
     pub error: Option<CellError>,
     pub reply: Option<Reply>,
     pub idle: bool,
+    /// Whether output came since the last sign of life that was over what is kept.
+    overflows: bool,
     budget: Budget,
     window: Duration,
     began: Instant,
@@ -41,6 +43,7 @@ pub(super) struct Running {
 #[derive(Debug)]
 pub(super) struct Reply {
     pub ok: bool,
+    pub began: bool,
     pub execution_count: u64,
     pub names: (Vec<String>, u64),
 }
@@ -55,6 +58,7 @@ impl Running {
             error: None,
             reply: None,
             idle: false,
+            overflows: false,
             budget: Budget::new(job.idle, now),
             window: job.idle,
             began: now,
@@ -67,10 +71,13 @@ impl Running {
         if self.collector.text(stream, &bytes) {
             self.alive();
             let _ = self.events.send(CellEvent::Output(bytes));
+        } else {
+            self.overflows = true;
         }
     }
 
     pub(super) fn alive(&mut self) {
+        self.overflows = false;
         self.budget.activity(Instant::now());
     }
 
@@ -136,13 +143,21 @@ impl Running {
             (None, None) => Status::Ok,
         };
         if status == Status::TimedOut {
-            self.collector.note(format!(
-                "stopped: it showed nothing for {}; print progress to run longer",
-                seconds(self.window)
-            ));
+            let window = seconds(self.window);
+            self.collector.note(match self.overflows {
+                true => format!(
+                    "stopped: for {window} it showed nothing that is kept, since it had printed over {} KiB, and more buys no \
+                     time; print less to run longer, and write long output to a file",
+                    HEAD_BYTES >> 10
+                ),
+                false => {
+                    format!("stopped: it showed nothing for {window}; print progress to run longer")
+                }
+            });
         }
         let state = if death.is_some() { State::Gone } else { State::Kept };
         let (shown, truncated) = self.collector.finish();
+        let began = reply.as_ref().is_none_or(|reply| reply.began);
         let (execution_count, names) =
             reply.map(|reply| (reply.execution_count, reply.names)).unwrap_or_default();
         Outcome {
@@ -154,6 +169,7 @@ impl Running {
             names,
             duration: self.began.elapsed(),
             truncated,
+            began,
             death,
             label: String::new(),
         }

@@ -1,6 +1,6 @@
 //! Gathers what a cell shows, within bounds.
 
-use super::{Shown, capture::Capture};
+use super::{LeftOut, Shown, capture::Capture};
 use crate::wire::{Bundle, Stream};
 
 /// How many displays of a cell are kept.
@@ -18,14 +18,17 @@ pub(crate) struct Collector {
     displays: usize,
     bundle_bytes: usize,
     left_out: usize,
+    /// Whether a message that could not be read would stand here.
+    misses: bool,
     clear_next: bool,
 }
 
 #[derive(Debug)]
 enum Item {
     Text(Stream, Vec<u8>),
-    Display(Option<String>, Bundle),
-    Result(Bundle),
+    Display(Option<String>, Bundle, u64),
+    Result(Bundle, u64),
+    LeftOut(LeftOut),
     Note(String),
 }
 
@@ -46,29 +49,37 @@ impl Collector {
         kept > 0
     }
 
-    pub(crate) fn display(&mut self, id: Option<String>, bundle: Bundle) {
+    /// A display, of whose text the kernel left out so many characters.
+    pub(crate) fn display(&mut self, id: Option<String>, bundle: Bundle, left_out: u64) {
         self.clear_if_asked();
         if self.admits(&bundle) {
-            self.items.push(Item::Display(id, bundle));
+            self.items.push(Item::Display(id, bundle, left_out));
         }
     }
 
     /// Replaces the displays of this id.
-    pub(crate) fn update(&mut self, id: Option<&str>, bundle: Bundle) {
+    pub(crate) fn update(&mut self, id: Option<&str>, bundle: Bundle, left_out: u64) {
         for item in &mut self.items {
-            if let Item::Display(Some(known), shown) = item
+            if let Item::Display(Some(known), shown, missing) = item
                 && Some(known.as_str()) == id
             {
                 shown.clone_from(&bundle);
+                *missing = left_out;
             }
         }
     }
 
-    pub(crate) fn result(&mut self, bundle: Bundle) {
+    pub(crate) fn result(&mut self, bundle: Bundle, left_out: u64) {
         self.clear_if_asked();
         if self.admits(&bundle) {
-            self.items.push(Item::Result(bundle));
+            self.items.push(Item::Result(bundle, left_out));
         }
+    }
+
+    /// Something that was shown here and could not be read, in words.
+    pub(crate) fn missing(&mut self, text: String) {
+        self.misses = true;
+        self.note(text);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -86,7 +97,7 @@ impl Collector {
 
     /// Everything in its order, and whether something is missing.
     pub(crate) fn finish(mut self) -> (Vec<Shown>, bool) {
-        let mut truncated = self.left_out > 0;
+        let mut truncated = self.left_out > 0 || self.misses;
         if self.left_out > 0 {
             self.note(format!("{} more displays left out", self.left_out));
         }
@@ -96,19 +107,24 @@ impl Collector {
         ];
         for (stream, capture) in captures {
             if let Some((tail, dropped)) = capture.finish() {
-                truncated |= dropped > 0;
+                let left_out = LeftOut::Bytes(dropped);
                 let mut text = match dropped {
                     0 => Vec::new(),
-                    dropped => format!("\n… {dropped} bytes left out …\n").into_bytes(),
+                    _ => left_out.line().into_bytes(),
                 };
                 text.extend(tail);
                 match self.items.last_mut() {
                     Some(Item::Text(last, shown)) if *last == stream => shown.extend(text),
                     _ => self.items.push(Item::Text(stream, text)),
                 }
+                if dropped > 0 {
+                    self.items.push(Item::LeftOut(left_out));
+                }
             }
         }
-        (self.items.into_iter().map(shown).collect(), truncated)
+        let shown: Vec<Shown> = self.items.into_iter().flat_map(shown).collect();
+        truncated |= shown.iter().any(|shown| matches!(shown, Shown::LeftOut(_)));
+        (shown, truncated)
     }
 
     fn clear_if_asked(&mut self) {
@@ -136,22 +152,29 @@ impl Collector {
     }
 }
 
-fn shown(item: Item) -> Shown {
+/// The item, and after it what is left out of it.
+fn shown(item: Item) -> impl Iterator<Item = Shown> {
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    match item {
-        Item::Text(Stream::Stdout, bytes) => Shown::Stdout(text(bytes)),
-        Item::Text(Stream::Stderr, bytes) => Shown::Stderr(text(bytes)),
-        Item::Display(_, bundle) => Shown::Display(bundle),
-        Item::Result(bundle) => Shown::Result(bundle),
-        Item::Note(text) => Shown::Note(text),
-    }
+    let (shown, left_out) = match item {
+        Item::Text(Stream::Stdout, bytes) => (Shown::Stdout(text(bytes)), 0),
+        Item::Text(Stream::Stderr, bytes) => (Shown::Stderr(text(bytes)), 0),
+        Item::Display(_, bundle, left_out) => (Shown::Display(bundle), left_out),
+        Item::Result(bundle, left_out) => (Shown::Result(bundle), left_out),
+        Item::LeftOut(left_out) => (Shown::LeftOut(left_out), 0),
+        Item::Note(text) => (Shown::Note(text), 0),
+    };
+    let left_out = (left_out > 0).then_some(Shown::LeftOut(LeftOut::Characters(left_out)));
+    std::iter::once(shown).chain(left_out)
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::*;
+    use super::{
+        super::{HEAD_BYTES, TAIL_BYTES},
+        *,
+    };
 
     fn bundle(text: &str) -> Bundle {
         [("text/plain".to_owned(), json!(text))].into_iter().collect()
@@ -162,7 +185,7 @@ mod tests {
         let mut collector = Collector::default();
         collector.text(Stream::Stdout, "å".as_bytes().split_at(1).0);
         collector.text(Stream::Stdout, "å".as_bytes().split_at(1).1);
-        collector.display(None, bundle("mid"));
+        collector.display(None, bundle("mid"), 0);
         collector.text(Stream::Stderr, b"e");
         let (shown, truncated) = collector.finish();
         let expected =
@@ -174,12 +197,12 @@ mod tests {
     #[test]
     fn a_display_is_replaced_by_its_id_and_a_clear_waits_for_what_comes() {
         let mut collector = Collector::default();
-        collector.display(Some("a".into()), bundle("1"));
-        collector.update(Some("a"), bundle("2"));
-        collector.update(Some("b"), bundle("3"));
+        collector.display(Some("a".into()), bundle("1"), 0);
+        collector.update(Some("a"), bundle("2"), 0);
+        collector.update(Some("b"), bundle("3"), 0);
         collector.clear();
         assert_eq!(collector.items.len(), 1, "nothing came yet");
-        collector.display(None, bundle("4"));
+        collector.display(None, bundle("4"), 0);
         assert_eq!(collector.finish().0, [Shown::Display(bundle("4"))]);
     }
 
@@ -187,11 +210,26 @@ mod tests {
     fn what_is_over_the_bounds_is_counted_and_said() {
         let mut collector = Collector::default();
         for _ in 0..MAX_DISPLAYS + 2 {
-            collector.display(None, bundle("x"));
+            collector.display(None, bundle("x"), 0);
         }
         let (shown, truncated) = collector.finish();
         assert_eq!(shown.len(), MAX_DISPLAYS + 1);
         assert_eq!(shown.last(), Some(&Shown::Note("2 more displays left out".into())));
+        assert!(truncated);
+    }
+
+    #[test]
+    fn what_is_left_out_of_a_text_or_a_value_stands_behind_it() {
+        let mut collector = Collector::default();
+        collector.text(Stream::Stdout, &vec![b'a'; HEAD_BYTES + TAIL_BYTES + 7]);
+        collector.result(bundle("b"), 3);
+        let (shown, truncated) = collector.finish();
+        let [_, Shown::Result(_), three, Shown::Stdout(tail), seven] = shown.as_slice() else {
+            panic!("{shown:?}")
+        };
+        assert_eq!(three, &Shown::LeftOut(LeftOut::Characters(3)));
+        assert_eq!(seven, &Shown::LeftOut(LeftOut::Bytes(7)));
+        assert!(tail.starts_with("\n… 7 bytes left out …\naaa"));
         assert!(truncated);
     }
 }

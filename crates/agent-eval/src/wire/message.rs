@@ -27,17 +27,49 @@ pub(crate) struct Message {
 /// What the kernel says.
 #[derive(Clone, Debug)]
 pub(crate) enum Said {
-    Starting { version: String, executable: String },
+    Starting {
+        version: String,
+        executable: String,
+    },
     Busy,
     Idle,
-    Display { data: Bundle, id: Option<String> },
-    Update { data: Bundle, id: Option<String> },
+    /// `left_out`: how many characters of its text the kernel left out.
+    Display {
+        data: Bundle,
+        id: Option<String>,
+        left_out: u64,
+    },
+    Update {
+        data: Bundle,
+        id: Option<String>,
+        left_out: u64,
+    },
     Clear,
-    Result { data: Bundle },
-    Error { name: String, value: String, traceback: Vec<String> },
-    Reply { ok: bool, execution_count: u64, names: Vec<String>, more_names: u64 },
-    ToolRequest { header: Box<Header>, name: String, args: Value },
-    ToolCancel { id: String },
+    Result {
+        data: Bundle,
+        left_out: u64,
+    },
+    Error {
+        name: String,
+        value: String,
+        traceback: Vec<String>,
+    },
+    /// `began`: whether anything of the cell ran.
+    Reply {
+        ok: bool,
+        began: bool,
+        execution_count: u64,
+        names: Vec<String>,
+        more_names: u64,
+    },
+    ToolRequest {
+        header: Box<Header>,
+        name: String,
+        args: Value,
+    },
+    ToolCancel {
+        id: String,
+    },
     Other,
 }
 
@@ -98,6 +130,7 @@ fn line(message: &JupyterMessage) -> Vec<u8> {
 fn said(message: JupyterMessage) -> Said {
     let metadata = message.metadata;
     let text = |name: &str| metadata[name].as_str().unwrap_or_default().to_owned();
+    let left_out = metadata["left_out"].as_u64().unwrap_or_default();
     match message.content {
         JupyterMessageContent::Status(status) => match status.execution_state {
             ExecutionState::Busy => Said::Busy,
@@ -110,17 +143,22 @@ fn said(message: JupyterMessage) -> Said {
         JupyterMessageContent::DisplayData(display) => Said::Display {
             data: bundle(&display.data),
             id: display.transient.and_then(|transient| transient.display_id),
+            left_out,
         },
         JupyterMessageContent::UpdateDisplayData(display) => {
-            Said::Update { data: bundle(&display.data), id: display.transient.display_id }
+            let id = display.transient.display_id;
+            Said::Update { data: bundle(&display.data), id, left_out }
         }
         JupyterMessageContent::ClearOutput(_) => Said::Clear,
-        JupyterMessageContent::ExecuteResult(result) => Said::Result { data: bundle(&result.data) },
+        JupyterMessageContent::ExecuteResult(result) => {
+            Said::Result { data: bundle(&result.data), left_out }
+        }
         JupyterMessageContent::ErrorOutput(error) => {
             Said::Error { name: error.ename, value: error.evalue, traceback: error.traceback }
         }
         JupyterMessageContent::ExecuteReply(reply) => Said::Reply {
             ok: matches!(reply.status, ReplyStatus::Ok),
+            began: metadata["began"].as_bool().unwrap_or(true),
             execution_count: serde_json::to_value(reply.execution_count)
                 .ok()
                 .and_then(|count| count.as_u64())
@@ -188,7 +226,7 @@ mod tests {
         );
         let read = Message::parse(&line).unwrap();
         assert_eq!(read.mark, Some(7));
-        let Said::Result { data } = read.said else { panic!("{:?}", read.said) };
+        let Said::Result { data, .. } = read.said else { panic!("{:?}", read.said) };
         assert_eq!(Value::Object(data), json!({"text/plain": "2", "x/own": [1]}));
     }
 

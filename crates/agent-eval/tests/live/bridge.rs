@@ -97,3 +97,13 @@ named = [l for l in open('/proc/net/unix').read().splitlines()[1:] if l.split()[
     let seen = session.run(code).await;
     assert_eq!(result(&seen), "(True, [], [], ['AGENT_PROCESS_MARK'])");
 }
+
+pub(crate) async fn a_failed_call_of_a_worker_process_is_the_cells_error() {
+    let session = Session::new();
+    let code = "import multiprocessing\ndef work(n): return tool('text', {'n': n})\nwith multiprocessing.get_context('fork').Pool(1) as pool: pool.map(work, [1])";
+    let error = session.run(code).await.error.unwrap();
+    assert_eq!(error.name, "ToolError");
+    assert!(error.value.contains("not there in a forked process"), "{}", error.value);
+    let code = "import pickle\ntry: tool('denied')\nexcept ToolError as e: again = pickle.loads(pickle.dumps(e))\n(str(again), again.kind, again.code)";
+    assert_eq!(session.value(code).await, "('nobody allowed it', 'denied', 'not_approved')");
+}

@@ -160,3 +160,31 @@ one, two = wheel('1.0'), wheel('2.0')";
     assert_eq!(result(&fresh), "'1.0'");
     let _: Value = fresh.data();
 }
+
+pub(crate) async fn what_is_left_out_is_counted_in_all() {
+    let session = Session::new();
+    for (language, code, said) in [
+        (
+            "python",
+            "print('x' * 10_000_000, end='')",
+            "[left out: 315680 characters and 9672320 bytes of standard output]",
+        ),
+        ("python", "'é' * 5_000_000", "[left out: 4992002 characters of values]"),
+        (
+            "python",
+            "display({'text/plain': 'x' * 9_000}, raw=True)",
+            "[left out: 1000 characters of values]",
+        ),
+        ("javascript", "'é'.repeat(5_000_000)", "[left out: 4992002 characters of values]"),
+    ] {
+        let args = json!({"code": code, "description": "a long one", "language": language});
+        let output = session.tool(args).await.unwrap();
+        let text = output.joined_text();
+        assert!(text.ends_with(said), "{code}: {}", &text[text.len().saturating_sub(200)..]);
+        assert_eq!(output.data["truncated"], true, "{code}");
+    }
+    let whole =
+        session.tool(json!({"code": "'x' * 100", "description": "a short one"})).await.unwrap();
+    assert_eq!(whole.data["truncated"], false);
+    assert!(!whole.joined_text().contains("left out"));
+}

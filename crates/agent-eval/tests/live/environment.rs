@@ -110,3 +110,34 @@ pub(crate) async fn pip_that_the_system_manages_names_a_virtual_environment() {
         error.value
     );
 }
+
+// spec: TRUST-02
+pub(crate) async fn an_environment_that_is_not_trusted_is_named() {
+    let session = Session::new();
+    let folder = session.path().canonicalize().unwrap().join(".venv");
+    make_environment(&folder);
+    let label = session.run("1").await.label;
+    let over = format!(
+        "; {} passed over, since the checkout is not trusted: its packages are not here",
+        folder.display()
+    );
+    assert!(label.ends_with(&over), "{label}");
+    let active = Session::with(|builder| builder.virtual_env(Some(folder.clone())));
+    assert!(!active.run("1").await.label.contains("passed over"), "of another checkout");
+}
+
+pub(crate) async fn a_file_with_types_is_imported_or_what_to_do_is_said() {
+    let session = Session::new();
+    fs::write(session.path().join("t.ts"), "export const area = (r: number): number => r * r\n")
+        .unwrap();
+    let outcome = session.js("const { area } = await import('./t.ts')\narea(3)").await;
+    assert!(!outcome.stderr().contains("USE_MAIN_CONTEXT"), "{}", outcome.stderr());
+    match outcome.error.clone() {
+        None => assert_eq!(crate::session::result(&outcome), "9"),
+        Some(error) => {
+            let lines = error.traceback.join("\n");
+            assert!(lines.contains(".ts {\n  code: 'ERR_UNKNOWN_FILE_EXTENSION'\n}\n"), "{lines}");
+            assert!(lines.contains("imports no TypeScript"), "{lines}");
+        }
+    }
+}

@@ -199,3 +199,11 @@ pub(crate) async fn another_machine_by_ssh() {
     }
     assert!(!left(), "the kernel is gone on the other machine");
 }
+
+pub(crate) async fn a_sandbox_that_runs_nothing_is_named() {
+    let (launcher, site) = within("/bin/false", None);
+    let session = Session::launched(launcher, |builder| builder.site(site));
+    let error = session.try_cell(agent_eval::Cell::new("1")).await.unwrap_err();
+    assert_eq!((error.kind, error.code.as_ref()), (ErrorKind::Unavailable, "no_interpreter"));
+    assert!(error.message.contains("through the sandbox false"), "{}", error.message);
+}

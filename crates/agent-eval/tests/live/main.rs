@@ -55,10 +55,14 @@ fn main() {
             a_cell_is_interrupted_from_elsewhere,
             a_cancelled_cell_that_had_to_be_killed_is_said,
             what_is_shown_between_cells_is_said_to_be,
+            a_cell_that_cannot_be_read_says_that_nothing_ran,
+            an_awaiting_loop_ends_with_the_first_interrupt,
         }
         environment needs none => {
             names_of_the_standard_library_in_the_checkout_do_not_break_the_start,
             the_virtual_environment_is_the_persons_then_the_trusted_checkouts,
+            an_environment_that_is_not_trusted_is_named,
+            a_file_with_types_is_imported_or_what_to_do_is_said,
             what_does_not_become_an_interpreter_says_what_it_said,
             secrets_of_the_environment_do_not_reach_a_cell,
             limits_hold,
@@ -69,6 +73,7 @@ fn main() {
             eval_in_a_cell_is_a_conflict_at_once,
             a_cell_that_is_stopped_fails_its_calls_first,
             a_call_has_a_bound_of_its_own,
+            a_failed_call_of_a_worker_process_is_the_cells_error,
             a_call_between_cells_is_refused,
             there_is_no_port_no_named_socket_and_no_secret,
         }
@@ -91,6 +96,7 @@ fn main() {
             images_of_each_kind_are_image_parts,
             tables_are_bounded_and_the_model_gets_text,
             charts_come_as_bundles,
+            what_is_left_out_is_counted_in_all,
             a_display_is_updated_and_cleared,
             packages_that_are_upgraded_are_imported_anew,
         }
@@ -110,6 +116,7 @@ fn main() {
         isolation needs none => {
             a_container_by_a_stub,
             an_environment_that_is_down_is_an_error_and_never_the_host,
+            a_sandbox_that_runs_nothing_is_named,
         }
     };
     let trials = cases.into_iter().map(|(module, name, needs, case)| {

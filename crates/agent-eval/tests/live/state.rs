@@ -7,6 +7,8 @@ use agent_eval::{
     outcome::{State, Status},
 };
 
+use serde_json::json;
+
 use crate::session::{Session, result};
 
 // spec: EVAL-01, EVAL-02
@@ -123,4 +125,40 @@ pub(crate) async fn what_is_shown_between_cells_is_said_to_be() {
     let next = session.run("done.wait(10); print('now')").await;
     let shown = format!("{:?}", next.shown);
     assert!(shown.starts_with("[Stdout(\"late\\n\"), Note(\"what stands above"), "{shown}");
+}
+
+pub(crate) async fn a_cell_that_cannot_be_read_says_that_nothing_ran() {
+    let session = Session::new();
+    session.run("x = 1").await;
+    for (language, code, began) in [
+        ("python", "x = 2\nx +", false),
+        ("python", "x = 2\nreturn x", false),
+        ("python", "x = 1\nexec('x +')", true),
+        ("javascript", "globalThis.y = 2; const = 3", false),
+        ("javascript", "globalThis.z = 1; JSON.parse('{')", true),
+    ] {
+        let args = json!({"code": code, "description": "one that fails", "language": language});
+        let text = session.tool(args).await.unwrap().joined_text();
+        let said = ["[nothing of this cell ran]", "[what ran before the error is kept]"]
+            [usize::from(began)];
+        assert!(text.ends_with(said), "{code}: {text}");
+    }
+    assert_eq!(session.value("x").await, "1");
+    assert_eq!(session.js_value("typeof y").await, "'undefined'");
+}
+
+pub(crate) async fn an_awaiting_loop_ends_with_the_first_interrupt() {
+    let session = Session::new();
+    session.run("import asyncio\nasleep = None").await;
+    let interpreters = session.interpreters.clone();
+    let stopper = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        interpreters.interrupt(Language::Python);
+    };
+    let code =
+        "asleep = asyncio.create_task(asyncio.sleep(60))\nawait asyncio.sleep(0)\nwhile True: pass";
+    let (outcome, ()) = tokio::join!(session.run(code), stopper);
+    assert_eq!((outcome.status, outcome.state), (Status::Interrupted, State::Kept));
+    assert!(outcome.duration < agent_eval::STEP_TIME, "{:?}", outcome.duration);
+    assert_eq!(session.value("asleep.done()").await, "False");
 }

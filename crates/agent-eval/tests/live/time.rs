@@ -27,6 +27,11 @@ pub(crate) async fn output_that_is_not_kept_buys_no_time() {
     assert_eq!((outcome.status, outcome.truncated), (Status::TimedOut, true));
     assert!(begun.elapsed() < SHORT * 20, "{:?}", begun.elapsed());
     assert!(outcome.stdout().contains("bytes left out"));
+    let said = format!("{:?}", outcome.shown);
+    assert!(
+        said.contains("it showed nothing that is kept, since it had printed over 256 KiB"),
+        "{said}"
+    );
 }
 
 // spec: EVAL-09

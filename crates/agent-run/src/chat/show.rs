@@ -1,20 +1,17 @@
 //! A turn as a person reads it: the model's text as it comes, and each call as a line with the part of its result that says most.
 
 use std::{
-    fs,
-    path::PathBuf,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use agent_loop::{TurnEvent, Watch};
-use agent_tool_core::{CallId, Part, ToolResult, clip, for_person};
-use base64::{Engine as _, engine::general_purpose::STANDARD};
+use agent_tool_core::{CallId, ToolResult, clip, for_person};
 use serde_json::Value;
 
 use super::{saved::Journal, screen::Screen};
 use crate::{
-    state::State,
+    pictures::Pictures,
     style::{ALERT, FAINT, STRONG, diff, in_style},
 };
 
@@ -55,8 +52,7 @@ const SHOWN_ELSE: Shown = Shown::First(4);
 /// Shows turns, and keeps what they came to for `/open`.
 pub(crate) struct Turns {
     screen: Screen,
-    /// Where images go.
-    images: Option<PathBuf>,
+    pictures: Pictures,
     journal: Journal,
     kept: Mutex<Kept>,
 }
@@ -65,7 +61,6 @@ pub(crate) struct Turns {
 struct Kept {
     /// The calls of the conversation so far, numbered from 1.
     calls: Vec<Opened>,
-    pictures: usize,
 }
 
 /// A call that can be opened.
@@ -76,8 +71,8 @@ struct Opened {
 }
 
 impl Turns {
-    pub(crate) fn new(screen: Screen, images: Option<PathBuf>, journal: Journal) -> Self {
-        Self { screen, images, journal, kept: Mutex::default() }
+    pub(crate) fn new(screen: Screen, pictures: Pictures, journal: Journal) -> Self {
+        Self { screen, pictures, journal, kept: Mutex::default() }
     }
 
     /// The whole of a call's result; the last call's without a number.
@@ -157,34 +152,10 @@ impl Turns {
             self.screen.line(&line);
         }
         if let Ok(output) = result {
-            output.parts.iter().for_each(|part| self.picture(part));
-        }
-    }
-
-    /// Saves an image and names it.
-    fn picture(&self, part: &Part) {
-        let Part::Image { mime, base64 } = part else { return };
-        let Some(folder) = &self.images else {
-            self.screen.line("    an image that is not kept, since there is no state folder");
-            return;
-        };
-        let number = {
-            let mut kept = self.kept();
-            kept.pictures += 1;
-            kept.pictures
-        };
-        let ending = mime.rsplit('/').next().unwrap_or("bin").split('+').next().unwrap_or("bin");
-        let path = folder.join(format!("image_{number}.{ending}"));
-        let saved = STANDARD.decode(base64).map_err(|error| error.to_string()).and_then(|bytes| {
-            if path.exists() {
-                let _ = fs::remove_file(&path);
+            for said in output.parts.iter().filter_map(|part| self.pictures.save(part)) {
+                self.screen.line(&format!("    {said}"));
             }
-            State::write(&path, &bytes).map_err(|error| error.to_string())
-        });
-        self.screen.line(&match saved {
-            Ok(()) => format!("    image: {}", path.display()),
-            Err(why) => format!("    an image that was not saved: {why}"),
-        });
+        }
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {

@@ -5,7 +5,10 @@ use std::io::{self, IsTerminal, Write};
 use agent_tool_core::{Part, ToolCall, ToolResult, ToolSpec, for_person};
 use anyhow::Result;
 
-use crate::style::{ALERT, FAINT, STRONG, diff, in_style, remark};
+use crate::{
+    pictures::Pictures,
+    style::{ALERT, FAINT, STRONG, diff, in_style, remark},
+};
 
 /// A line that a program reads.
 pub(super) fn line(text: &str) -> Result<()> {
@@ -60,8 +63,8 @@ pub(super) fn call(call: &ToolCall) -> Result<()> {
     )?)
 }
 
-/// A result. What a person reads on a terminal is cleaned; what a pipe takes is what a model gets.
-pub(super) fn result(result: &ToolResult) -> Result<()> {
+/// A result. What a person reads on a terminal is cleaned; what a pipe takes is what a model gets. Images are saved and named.
+pub(super) fn result(result: &ToolResult, pictures: &Pictures) -> Result<()> {
     let person = io::stdout().is_terminal();
     match result {
         Ok(output) => {
@@ -71,13 +74,11 @@ pub(super) fn result(result: &ToolResult) -> Result<()> {
                         write!(anstream::stdout().lock(), "{}", diff(&for_person(text)))?;
                     }
                     Part::Text { text } => line(text)?,
-                    Part::Image { mime, base64 } => {
-                        line(&format!(
-                            "({mime}, {} characters of base64; --json has them)",
-                            base64.len()
-                        ))?;
+                    other => {
+                        if let Some(said) = pictures.save(other) {
+                            line(&said)?;
+                        }
                     }
-                    _ => {}
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! The program as a person, a script and a harness use it.
 
 mod artifacts;
+mod cells;
 mod chat;
 mod cli;
 mod config;

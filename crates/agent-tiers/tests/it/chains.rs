@@ -217,7 +217,8 @@ impl Model {
             let ceiling = ceiling.min(parent);
             let found = admits(step.tool, ceiling);
             let there: Vec<_> = (0..NAMES.len()).filter(|tool| admits(*tool, ceiling)).collect();
-            let there: Vec<_> = there.into_iter().map(|tool| NAMES[tool]).collect();
+            let there = there.into_iter().filter(|tool| !chain.contains(tool));
+            let there: Vec<_> = there.map(|tool| NAMES[tool]).collect();
             let listed: Vec<_> = listed.into_iter().map(|tool| NAMES[tool]).collect();
             self.trace.push(format!("lists {listed:?}"));
             let name = NAMES[step.tool];
