@@ -120,10 +120,7 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
         without_workers(&assembled)?;
     }
     let conversations = Conversations::of(&assembled.state, config.working());
-    let (conversation, journal) = match chat.go_on {
-        true => conversations.last()?,
-        false => (Conversation::new(), conversations.begin(&assembled.state)?),
-    };
+    let (conversation, journal) = conversations.open(chat, &assembled.state)?;
     let pictures = Pictures::new(assembled.state.artifacts());
     let turns = Turns::new(screen.clone(), pictures, journal);
     let agent = agent(&assembled, model);
@@ -161,10 +158,7 @@ async fn answer_once(
     }
     let assembled = assemble(config, wishes)?;
     let conversations = Conversations::of(&assembled.state, config.working());
-    let (mut conversation, journal) = match chat.go_on {
-        true => conversations.last()?,
-        false => (Conversation::new(), conversations.begin(&assembled.state)?),
-    };
+    let (mut conversation, journal) = conversations.open(chat, &assembled.state)?;
     journal.add(&Message::user(&prompt));
     conversation.push_user(prompt);
     let agent = agent(&assembled, model);

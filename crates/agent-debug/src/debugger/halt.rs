@@ -45,6 +45,15 @@ enum Came {
     Nothing,
 }
 
+/// What a wait for the next stop left behind.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Left {
+    /// The number of the stop; 0 for none.
+    pub(super) stop: u64,
+    /// The thread that was stepped.
+    pub(super) stepped: Option<i64>,
+}
+
 /// A stop's reason in one word, and whether the program crashed.
 struct Reason {
     word: String,
@@ -57,14 +66,24 @@ impl Debugger {
         &self,
         live: &Arc<Live>,
         wait: Duration,
-        stepped: Option<i64>,
+    ) -> Result<RunReport, ToolError> {
+        self.halted_after(live, wait, Left::default()).await
+    }
+
+    /// The same, for a debuggee that was told to leave a stop: one that the adapter did not let go stands there again, and
+    /// that is nothing new.
+    pub(super) async fn halted_after(
+        &self,
+        live: &Arc<Live>,
+        wait: Duration,
+        left: Left,
     ) -> Result<RunReport, ToolError> {
         let deadline = Instant::now() + wait;
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            match came(live, left).await {
+            let time = deadline.saturating_duration_since(Instant::now());
+            match came(live, time, left.stop).await {
                 Came::Stopped(halt) => {
-                    if let Some(report) = self.stop_report(live, &halt, stepped).await? {
+                    if let Some(report) = self.stop_report(live, &halt, left.stepped).await? {
                         return Ok(report);
                     }
                 }
@@ -266,11 +285,11 @@ fn seconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 10.0).round() / 10.0
 }
 
-async fn came(live: &Live, wait: Duration) -> Came {
+async fn came(live: &Live, wait: Duration, left: u64) -> Came {
     let found = |state: &mut State| match &state.phase {
         Phase::Ended(ended) => Some(Came::Ended(ended.clone())),
         _ if state.ending.is_some() => None,
-        Phase::Stopped(halt) => Some(Came::Stopped(halt.clone())),
+        Phase::Stopped(halt) if halt.number > left => Some(Came::Stopped(halt.clone())),
         _ => None,
     };
     let Some(first) = live.shared.wait(wait, found).await else {
@@ -290,7 +309,7 @@ async fn came(live: &Live, wait: Duration) -> Came {
         };
         let since = halt.since.elapsed();
         if live.shared.wait(ENTRY_TIME.saturating_sub(since), moved).await.is_some() {
-            return Box::pin(came(live, wait)).await;
+            return Box::pin(came(live, wait, left)).await;
         }
     }
     first

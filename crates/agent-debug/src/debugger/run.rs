@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use agent_tool_core::ToolError;
 
-use super::Debugger;
+use super::{Debugger, halt::Left};
 use crate::{
     error::{RequestError, of_request, running},
     protocol::outgoing::{self, Request, StepKind},
@@ -95,7 +95,7 @@ impl Debugger {
                 Ok(report)
             }
             Phase::Stopped(_) => self.untold(&live, "continue").await,
-            _ => self.halted(&live, wait, None).await,
+            _ => self.halted(&live, wait).await,
         }
     }
 
@@ -133,7 +133,7 @@ impl Debugger {
             Phase::Starting => return Err(running("the program is being started")),
             Phase::Running { .. } => {}
             _ => {
-                let mut report = self.halted(&live, wait, None).await?;
+                let mut report = self.halted(&live, wait).await?;
                 if report.state == RunState::Stopped {
                     report.notes.push("it stood still already; nothing was paused".to_owned());
                 }
@@ -149,12 +149,12 @@ impl Debugger {
                 return Err(of_request(error));
             }
         }
-        self.halted(&live, wait, None).await
+        self.halted(&live, wait).await
     }
 
     /// A stop that nobody was told of is told first: resuming would hide it.
     async fn untold(&self, live: &Arc<Live>, name: &str) -> Result<RunReport, ToolError> {
-        let mut report = self.halted(live, LAUNCH_TIME, None).await?;
+        let mut report = self.halted(live, LAUNCH_TIME).await?;
         report.notes.push(format!(
             "it had stopped in the meantime, so {name} resumed nothing; call it again to go on"
         ));
@@ -177,8 +177,9 @@ impl Debugger {
         live.settled(&halt).await;
         // The state changes before the request leaves, so a stop that is quicker than the answer is a new one.
         live.shared.change(State::resumed);
+        let left = Left { stop: halt.number, stepped };
         let mut asked = live.ask_apart(request, move |state| state.resume_failed(halt));
-        let halted = self.halted(live, wait, stepped);
+        let halted = self.halted_after(live, wait, left);
         tokio::pin!(halted);
         tokio::select! {
             biased;

@@ -129,7 +129,7 @@ impl Debugger {
         };
         let live = self.begin(&detected, How::Launched(launch.shown), plan);
         self.begun(&live).await.map_err(launch_failed)?;
-        let report = self.halted(&live, args.timeout.unwrap_or(LAUNCH_TIME), None).await?;
+        let report = self.halted(&live, args.timeout.unwrap_or(LAUNCH_TIME)).await?;
         Ok(self.with_breakpoints(report))
     }
 
@@ -163,7 +163,7 @@ impl Debugger {
         let live = self.begin(&detected, How::Attached(args.port), plan);
         self.begun(&live).await.map_err(attach_failed)?;
         let wait = args.timeout.unwrap_or(Duration::from_secs(1));
-        let mut report = self.halted(&live, wait, None).await?;
+        let mut report = self.halted(&live, wait).await?;
         if report.state != RunState::Ended {
             report
                 .notes

@@ -12,7 +12,7 @@ use agent_loop::{Conversation, Message};
 use anyhow::{Context as _, Result, bail};
 use sha2::{Digest as _, Sha256};
 
-use crate::state::State;
+use crate::{args::Chat, state::State};
 
 /// So many bytes of a hash name a working directory.
 const NAME_BYTES: usize = 8;
@@ -38,8 +38,16 @@ impl Conversations {
         Self { folder: home.map(|home| home.join("conversations").join(name)) }
     }
 
+    /// The last conversation where that is asked for, else one in which nothing was said, with its journal.
+    pub(crate) fn open(&self, asked: &Chat, state: &State) -> Result<(Conversation, Journal)> {
+        match asked.go_on {
+            true => self.last(),
+            false => Ok((Conversation::new(), self.begin(state)?)),
+        }
+    }
+
     /// A new journal, named after its run.
-    pub(crate) fn begin(&self, state: &State) -> Result<Journal> {
+    fn begin(&self, state: &State) -> Result<Journal> {
         let Some(folder) = &self.folder else {
             return Ok(Journal { file: Mutex::new(None), path: None });
         };
@@ -49,7 +57,7 @@ impl Conversations {
     }
 
     /// The last conversation here, and its journal to go on in.
-    pub(crate) fn last(&self) -> Result<(Conversation, Journal)> {
+    fn last(&self) -> Result<(Conversation, Journal)> {
         let entries = self.folder.iter().flat_map(fs::read_dir).flatten().flatten();
         let mut all: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
         all.retain(|path| path.extension().is_some_and(|ending| ending == ENDING));
