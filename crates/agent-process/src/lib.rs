@@ -3,6 +3,7 @@
 mod capture;
 mod environment;
 mod error;
+mod excerpt;
 mod exit;
 pub mod find;
 pub mod frame;
@@ -21,6 +22,7 @@ mod tree;
 
 pub use environment::EnvironmentRule;
 pub use error::{Error, ErrorKind, Result};
+pub use excerpt::{Characters, Excerpt, ExcerptText};
 pub use exit::{ExitReport, Shutdown, ShutdownStep, ShutdownSteps};
 pub use find::{Finder, Found, Missing, Place, Trust, Wanted};
 pub use guard::{Guard, GuardKind, Priority};

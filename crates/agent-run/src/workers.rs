@@ -1,7 +1,6 @@
 //! What workers of a run are made of: models in this process, or commands that a person named.
 
 mod command;
-mod kept;
 mod model;
 
 use std::{

@@ -139,7 +139,7 @@ impl Shell {
             .fold(program, |program, (name, value)| program.env(name, value));
         let begun = Instant::now();
         let process = self.launcher.spawn(&program).await.map_err(not_started)?;
-        let kept = Kept::default();
+        let kept = Kept::new();
         let mut reading = process.take_stdout().map(|pipe| {
             let reading = kept.clone().read(pipe, cx.clone());
             AbortOnDrop(tokio::spawn(reading))

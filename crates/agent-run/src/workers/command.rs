@@ -2,17 +2,17 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use agent_process::{CommandLine, Input, Launcher, Output, Process, Program, ShutdownSteps};
+use agent_process::{
+    Characters, CommandLine, Excerpt, Input, Launcher, Output, Process, Program, ShutdownSteps,
+};
 use agent_tool_core::{BoxFuture, Tier};
-use agent_vibe::{Job, WorkError};
+use agent_vibe::{Job, RESULT_CHARS, WorkError};
 use anyhow::Result;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     process::ChildStdin,
     time::timeout,
 };
-
-use super::kept::Kept;
 
 const BRIEF: &str = "{brief}";
 const AUTHORITY: &str = "{authority}";
@@ -24,6 +24,13 @@ const ARGUMENT_BYTES: usize = 120 << 10;
 
 /// How long the end of the output is waited for after the command has ended: what it left running may hold the pipe open.
 const OUTPUT_WAIT: Duration = Duration::from_millis(200);
+
+/// How many bytes of an output's beginning are kept. Both parts and the mark between them are within what is kept of a worker's
+/// result, which would lose its end otherwise.
+const HEAD_BYTES: usize = RESULT_CHARS / 6;
+
+/// How many bytes of the end are kept: its last words are a worker's result.
+const TAIL_BYTES: usize = RESULT_CHARS / 4 * 3;
 
 const CHUNK_BYTES: usize = 16 << 10;
 
@@ -133,8 +140,14 @@ fn filled(word: &str, values: &[(&str, String)]) -> String {
     out + rest
 }
 
+fn tell(job: &Job, text: &str) {
+    if !text.is_empty() {
+        job.output(text);
+    }
+}
+
 async fn run(process: &Process, input: Option<ChildStdin>, job: &Job) -> Result<String, WorkError> {
-    let mut kept = Kept::default();
+    let mut kept = Excerpt::new(HEAD_BYTES, TAIL_BYTES);
     let exit = {
         let write = async {
             if let Some(mut pipe) = input {
@@ -145,12 +158,12 @@ async fn run(process: &Process, input: Option<ChildStdin>, job: &Job) -> Result<
         let read = async {
             let Some(mut pipe) = process.take_stdout() else { return };
             let mut chunk = vec![0; CHUNK_BYTES];
+            let mut characters = Characters::default();
             while let Ok(count @ 1..) = pipe.read(&mut chunk).await {
-                let told = kept.push(&chunk[..count]);
-                if !told.is_empty() {
-                    job.output(&told);
-                }
+                kept.push(&chunk[..count]);
+                tell(job, &characters.push(&chunk[..count]));
             }
+            tell(job, &characters.end());
         };
         let mut talk = std::pin::pin!(async { tokio::join!(write, read) });
         tokio::select! {
@@ -165,7 +178,7 @@ async fn run(process: &Process, input: Option<ChildStdin>, job: &Job) -> Result<
     let steps = ShutdownSteps::new().after_stdin(Duration::ZERO);
     process.shutdown(&steps).await;
     if exit.code == Some(0) {
-        return Ok(kept.text());
+        return Ok(kept.text().text);
     }
     let how = match (exit.code, exit.signal) {
         (Some(code), _) => format!("the command ended with exit code {code}"),
