@@ -6,8 +6,7 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    os::{fd::OwnedFd, unix::net::UnixStream},
+    io::{BufRead as _, BufReader, Write as _},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::Arc,
@@ -73,17 +72,15 @@ async fn measure() {
         print(&format!("1 + 1 in {}", language.as_str()), &mut trips, &mut trips_peer, most);
     }
 
-    let (mut calls, mut pings, mut apart) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut calls, mut pings) = (Vec::new(), Vec::new());
     let code = "import time\nts = []\nfor _ in range(200):\n    t = time.perf_counter(); tool('echo', {'n': 1}); ts.append(time.perf_counter() - t)\nsorted(ts)[100]";
-    let (mut cat, mut far) = (Cat::start(), FarCat::start());
+    let mut cat = Cat::start();
     for _ in 0..5 {
         let outcome = ours.run(Cell::new(code), &cx).await.unwrap();
         calls.push(outcome.result().unwrap()["text/plain"].as_str().unwrap().parse().unwrap());
         pings.extend((0..200).map(|_| cat.ping()));
-        apart.extend((0..200).map(|_| far.ping()));
     }
     print("a bridged call (peer: ping-pong over a bare pipe)", &mut calls, &mut pings, 4.0);
-    print("a bridged call (peer: the same over a socket pair)", &mut calls, &mut apart, 4.0);
 
     let (mut flood, mut flood_peer) = (Vec::new(), Vec::new());
     let line = serde_json::json!({"do": "run", "code": FLOOD}).to_string();
@@ -229,13 +226,13 @@ impl Drop for Peer {
     }
 }
 
-/// A floor: a line there and back over two pipes. The system keeps such a pair on one core, where neither has to be woken on
-/// another.
+/// Two Pythons' floor: a line there and back.
 struct Cat(Peer);
 
 impl Cat {
     fn start() -> Self {
-        Self(Peer::of(Command::new(python()).args(["-c", &echo(1)])))
+        let code = "import os\nwhile True:\n    b = os.read(0, 4096)\n    if not b: break\n    os.write(1, b)";
+        Self(Peer::of(Command::new(python()).args(["-c", code])))
     }
 
     fn ping(&mut self) -> f64 {
@@ -243,39 +240,4 @@ impl Cat {
         self.0.line("ping");
         begun.elapsed().as_secs_f64()
     }
-}
-
-/// The floor of two processes on a core each, as a cell and its host are: a line there and back over a socket pair.
-struct FarCat {
-    child: Child,
-    stream: UnixStream,
-}
-
-impl FarCat {
-    fn start() -> Self {
-        let (stream, theirs) = UnixStream::pair().unwrap();
-        let mut command = Command::new(python());
-        command.args(["-c", &echo(0)]).stdin(OwnedFd::from(theirs));
-        Self { child: command.spawn().unwrap(), stream }
-    }
-
-    fn ping(&mut self) -> f64 {
-        let begun = Instant::now();
-        self.stream.write_all(b"ping\n").unwrap();
-        let read = self.stream.read(&mut [0; 64]).unwrap();
-        assert_eq!(read, 5);
-        begun.elapsed().as_secs_f64()
-    }
-}
-
-impl Drop for FarCat {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Gives back what it reads, at the descriptor `to`.
-fn echo(to: u8) -> String {
-    format!("import os\nwhile b := os.read(0, 4096): os.write({to}, b)")
 }
