@@ -1,8 +1,8 @@
 //! What others change on the disk: a shell, a build, a person.
 //!
 //! Servers read most files by themselves and rely on their client to be told when one changes. So
-//! every folder of the workspace that is not ignored is watched, and what happened is read from the
-//! system's queue before each request. Nothing is polled.
+//! every folder of the workspace that is neither ignored nor a cache is watched, and what happened is
+//! read from the system's queue before each request. Nothing is polled.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
@@ -21,6 +21,12 @@ const MAX_KEPT: usize = 20_000;
 
 /// How many folders are watched. The system's own bound is lower at times.
 const MAX_FOLDERS: usize = 30_000;
+
+/// Marks a folder that holds what a program can make again, as cargo's `target` is, and how its content begins
+/// ([Cache Directory Tagging](https://bford.info/cachedir/)).
+const CACHE_TAG: &str = "CACHEDIR.TAG";
+const CACHE_TAG_BYTES: u64 = 64 << 10;
+const CACHE_SIGNATURE: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
 
 /// The changes in a workspace, for all servers of a run.
 #[derive(Debug)]
@@ -169,7 +175,8 @@ impl Inner {
         let Some(events) = self.events.take() else { return };
         let roots = roots(workspace);
         let walks = roots.iter().filter_map(|root| workspace.walk(root, &WalkOptions::new()).ok());
-        let files: Vec<_> = walks.flat_map(|walk| walk.files).collect();
+        let mut files: Vec<_> = walks.flat_map(|walk| walk.files).collect();
+        leave_out_caches(workspace, &mut files);
         let mut folders: BTreeSet<WorkspacePath> = roots.into_iter().collect();
         for file in &files {
             let above = std::iter::successors(file.parent(), WorkspacePath::parent);
@@ -197,6 +204,18 @@ impl Inner {
             }
         }
     }
+}
+
+/// A build rewrites its cache all the time, and no server has to hear of it. A root is never one: it was asked for.
+fn leave_out_caches(workspace: &Workspace, files: &mut Vec<WorkspacePath>) {
+    let is_tag = |file: &&WorkspacePath| {
+        let tag = file.file_name().is_some_and(|name| name == CACHE_TAG);
+        let read = || workspace.read_up_to(file, CACHE_TAG_BYTES);
+        tag && read().is_ok_and(|tag| tag.bytes.starts_with(CACHE_SIGNATURE))
+    };
+    let tagged = files.iter().filter(is_tag).filter_map(WorkspacePath::parent);
+    let caches: Vec<_> = tagged.filter(|folder| !folder.is_root()).collect();
+    files.retain(|file| !caches.iter().any(|cache| file.is_within(cache)));
 }
 
 fn roots(workspace: &Workspace) -> Vec<WorkspacePath> {

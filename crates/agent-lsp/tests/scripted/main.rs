@@ -108,6 +108,7 @@ fn main() {
             what_a_server_registers_a_little_later_is_asked_for
             a_file_that_was_changed_behind_our_back_is_sent_first
             a_file_that_is_gone_is_closed_and_told_as_deleted
+            what_changes_in_a_cache_is_not_told
             a_file_that_a_shell_made_is_told_as_created
             documents_that_were_not_asked_for_longest_are_closed;
         diagnostics:

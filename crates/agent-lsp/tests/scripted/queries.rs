@@ -543,6 +543,26 @@ pub(crate) async fn a_file_that_is_gone_is_closed_and_told_as_deleted() {
 }
 
 // spec: LSP-16
+pub(crate) async fn what_changes_in_a_cache_is_not_told() {
+    let tag = "Signature: 8a477f597d28d172789f06886806bc55\n# made by a build\n";
+    let checkout = Setup::new([row(Script::toy("toy", Toy::pull().watched())).wait(PULL)])
+        .file("a.toy", "def area\n")
+        .file("out/CACHEDIR.TAG", tag)
+        .file("out/made.toy", "def one\n")
+        .file("named/CACHEDIR.TAG", "no signature\n")
+        .file("named/own.toy", "def two\n")
+        .make();
+    assert_eq!(checkout.diagnostics("a.toy").await.0, "clean");
+    for file in ["out/made.toy", "named/own.toy"] {
+        checkout.put(file, "def other\n");
+    }
+    assert_eq!(checkout.diagnostics("a.toy").await.0, "clean");
+    let log = checkout.log();
+    assert_eq!(about(&log, &checkout.uri("out/made.toy")), Vec::<String>::new());
+    assert_eq!(about(&log, &checkout.uri("named/own.toy")), ["changed"]);
+}
+
+// spec: LSP-16
 pub(crate) async fn a_file_that_a_shell_made_is_told_as_created() {
     let script = Script::toy("toy", Toy::pull().watched());
     let checkout = Setup::new([row(script).wait(PULL)]).file("a.toy", "shape\n").make();
