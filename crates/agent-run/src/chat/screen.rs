@@ -1,11 +1,23 @@
-//! What a conversation prints, in one order, whoever prints it.
+//! What a conversation prints, in one order, whoever prints it: lines of this program at the left edge, what the model writes within
+//! its margin, and below them, on a terminal, what goes on just now.
 
 use std::{
-    io::Write as _,
+    fmt::Write as _,
+    io::{self, IsTerminal as _, Write as _},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::editor::LineEditor;
+use super::{editor::LineEditor, prose::Prose};
+use crate::{
+    columns::{self, cut, fold},
+    style::{FAINT, in_style},
+};
+
+/// A row that continues a line of this program begins with it.
+const CONTINUED: &str = "    ";
+
+/// Clears what is below the cursor and behind it.
+const CLEAR_BELOW: &str = "\u{1b}[J";
 
 /// The terminal's output. A clone is the same.
 #[derive(Clone)]
@@ -16,12 +28,14 @@ pub(crate) struct Screen {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Whether the last thing printed did not end its line.
-    in_line: bool,
+    prose: Prose,
     /// Whether somebody types.
     typing: bool,
     /// What a model wrote meanwhile.
     held: String,
+    /// What goes on, in rows below the cursor.
+    below: Vec<String>,
+    drawn: bool,
 }
 
 impl Screen {
@@ -29,18 +43,45 @@ impl Screen {
         Self { state: Arc::default(), editor }
     }
 
-    /// A line of its own.
-    pub(crate) fn line(&self, text: &str) {
-        let mut state = self.state();
-        if state.typing && self.editor.print_above(&format!("{text}\n")) {
-            return;
-        }
-        let begin = if state.in_line { "\n" } else { "" };
-        state.in_line = false;
-        let _ = writeln!(anstream::stdout().lock(), "{begin}{text}");
+    /// How many columns there are; none where the output is no terminal.
+    pub(crate) fn columns(&self) -> Option<usize> {
+        columns::of(io::stdout())
     }
 
-    /// A piece of a text that goes on.
+    /// A line of its own, which may have styles.
+    pub(crate) fn line(&self, text: &str) {
+        let rows = text.lines().flat_map(|line| fold(line, self.columns(), "", CONTINUED));
+        self.rows(&rows.collect::<Vec<_>>());
+    }
+
+    /// A line that is beside the matter.
+    pub(crate) fn aside(&self, text: &str) {
+        self.line(&in_style(FAINT, text).to_string());
+    }
+
+    /// Rows as they are.
+    pub(crate) fn rows(&self, rows: &[String]) {
+        let mut state = self.state();
+        let mut text = rows.join("\n");
+        text.push('\n');
+        if state.typing && self.editor.print_above(&coloured(&text)) {
+            return;
+        }
+        let rest = state.prose.end();
+        state.print(&(rest + &text));
+    }
+
+    /// A sequence of which the terminal makes something else than letters, which leaves the cursor in a line of its own.
+    pub(crate) fn sequence(&self, sequence: &str) {
+        let mut state = self.state();
+        let rest = state.prose.end();
+        state.print(&rest);
+        let erased = state.erased();
+        let _ = write!(io::stdout().lock(), "{erased}{sequence}\r\n");
+        state.draw();
+    }
+
+    /// A piece of the model's text.
     pub(crate) fn piece(&self, text: &str) {
         let mut state = self.state();
         if state.typing {
@@ -48,34 +89,106 @@ impl Screen {
             state.held.push_str(text);
             return;
         }
-        state.in_line = !text.ends_with('\n');
-        let mut out = anstream::stdout().lock();
-        let _ = write!(out, "{text}").and_then(|()| out.flush());
+        let shown = state.prose.push(text, self.columns());
+        state.print(&shown);
     }
 
-    /// Ends a line that was begun.
-    pub(crate) fn end_line(&self) {
+    /// Ends the model's text.
+    pub(crate) fn end_text(&self) {
         let mut state = self.state();
-        if state.in_line {
-            state.in_line = false;
-            let _ = writeln!(anstream::stdout().lock());
+        let rest = state.prose.end();
+        state.print(&rest);
+    }
+
+    /// Says what goes on just now, in rows of which each is a line of the terminal. They are no part of what stays.
+    pub(crate) fn below(&self, rows: Vec<String>) {
+        let mut state = self.state();
+        if state.below == rows {
+            return;
         }
+        let erased = state.erased();
+        let _ = io::stdout().lock().write_all(erased.as_bytes());
+        state.below = rows;
+        state.draw();
     }
 
     /// Says that somebody types now, or does not any more.
     pub(crate) fn typing(&self, typing: bool) {
         let mut state = self.state();
+        if typing {
+            let rest = state.prose.end();
+            state.print(&rest);
+            let erased = state.erased();
+            let _ = io::stdout().lock().write_all(erased.as_bytes());
+            state.below.clear();
+        }
         state.typing = typing;
-        let held = std::mem::take(&mut state.held);
-        drop(state);
-        match typing {
-            true => self.state().held = held,
-            false if held.is_empty() => {}
-            false => self.piece(&held),
+        if !typing && !state.held.is_empty() {
+            let held = std::mem::take(&mut state.held);
+            drop(state);
+            self.piece(&held);
         }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl State {
+    /// Prints what stays, and what goes on below it.
+    fn print(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let erased = self.erased();
+        let mut out = io::stdout().lock();
+        // Who does not read any more has not to be told.
+        let _ = write!(out, "{erased}{}", coloured(text)).and_then(|()| out.flush());
+        drop(out);
+        self.draw();
+    }
+
+    fn erased(&mut self) -> &'static str {
+        if std::mem::take(&mut self.drawn) { CLEAR_BELOW } else { "" }
+    }
+
+    /// Draws the rows below, and puts the cursor back.
+    fn draw(&mut self) {
+        if self.typing || self.below.is_empty() {
+            return;
+        }
+        let Some(columns) = columns::of(io::stdout()) else { return };
+        let at = self.prose.column();
+        let mut drawn = String::new();
+        for (index, row) in self.below.iter().enumerate() {
+            let before = if index == 0 && at == 0 { "" } else { "\r\n" };
+            let _ = write!(drawn, "{before}{}", in_style(FAINT, cut(row, columns)));
+        }
+        let up = self.below.len() - usize::from(at == 0);
+        let drawn = coloured(&drawn);
+        let mut out = io::stdout().lock();
+        let _ = write!(out, "{drawn}\r");
+        if up > 0 {
+            let _ = write!(out, "\u{1b}[{up}A");
+        }
+        if at > 0 {
+            let _ = write!(out, "\u{1b}[{at}C");
+        }
+        let _ = out.flush();
+        self.drawn = true;
+    }
+}
+
+/// The text with its colours, where the terminal is to show them.
+fn coloured(text: &str) -> String {
+    match anstream::AutoStream::choice(&io::stdout()) {
+        anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),
+        _ => text.to_owned(),
+    }
+}
+
+/// Whether there is a terminal on which rows can be drawn over.
+pub(crate) fn can_draw() -> bool {
+    io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }

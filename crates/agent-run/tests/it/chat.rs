@@ -148,7 +148,7 @@ fn a_person_talks_approves_opens_interrupts_and_goes_on() {
     terminal.says("look for it");
     let screen = terminal.shows("All is said.");
     assert!(screen.contains("[1] search pattern=two"), "{screen}");
-    assert!(screen.contains("2:two"), "{screen}");
+    assert!(screen.contains("notes.txt (1)") && screen.contains("    2 two"), "{screen}");
 
     terminal.says("change it");
     let screen = terminal.shows("answer>");
@@ -195,7 +195,7 @@ fn a_person_talks_approves_opens_interrupts_and_goes_on() {
     assert!(said.contains("look for it") && said.contains("zwei"), "{said}");
     terminal.until_prompt();
     terminal.presses("C-c");
-    terminal.shows("Ctrl-C once more leaves");
+    terminal.shows("Ctrl-C once more within 5 s leaves");
     terminal.presses("C-c");
     terminal.shows("status 0");
 }

@@ -44,7 +44,7 @@ fn a_person_at_a_terminal_answers_a_card_with_a_word() {
     terminal.agent_run(WRITE);
     let screen = terminal.shows("type a number, y, n, always or never");
     for words in
-        ["write: create `b.txt`", "(permission, asked by", "1 allow once (y)", "3 reject (n)"]
+        ["write: create `b.txt`", "┌ permission, asked by", "1 allow once (y)", "3 reject (n)"]
     {
         assert!(screen.contains(words), "{words}\n{screen}");
     }

@@ -1,0 +1,386 @@
+//! The conversation itself: a line of the person's, a turn of the model's, until the person leaves.
+
+use std::{
+    convert::Infallible,
+    pin::pin,
+    process::ExitCode,
+    sync::PoisonError,
+    time::{Duration, Instant},
+};
+
+use agent_loop::{Agent, Conversation, Message, Tally};
+use agent_tiers::{Run, Surface};
+use agent_tool_core::{Dispatch as _, Part, clip, for_person};
+use anyhow::Result;
+use tokio::signal::unix::Signal;
+
+use super::{
+    ahead::Ahead,
+    cards::ChatCards,
+    crew::Crew,
+    editor::{Line, LineEditor},
+    is_of_vibe,
+    screen::{Screen, can_draw},
+    show::Turns,
+    tools::sentence,
+    typed::{COMMANDS, Command, Typed, Vibe},
+    without_workers,
+};
+use crate::{
+    assemble::{Assembled, end_workers},
+    columns::{fold, with_margin},
+    style::{FAINT, STRONG, diff, in_style, remark},
+    trust::Trust,
+};
+
+/// Two presses of Ctrl-C within this time leave.
+const TWICE: Duration = Duration::from_secs(5);
+
+/// What is said after the first of them.
+const LEAVES: &str = "Ctrl-C once more within 5 s leaves";
+
+/// What stands before what a person types.
+const PROMPT: &str = "\u{203a} ";
+
+/// What stands before the lines of a call that was opened.
+const OPENED: &str = "    ";
+
+/// So many characters of what was said last are shown where a conversation is gone on with.
+const SAID_CHARS: usize = 500;
+
+/// So often it is looked what is at work.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// A conversation with a person.
+pub(super) struct Talk {
+    pub(super) assembled: Assembled,
+    pub(super) agent: Agent,
+    pub(super) conversation: Conversation,
+    pub(super) turns: Turns,
+    pub(super) screen: Screen,
+    pub(super) cards: ChatCards,
+    pub(super) crew: Option<Crew>,
+    pub(super) editor: LineEditor,
+    /// The most that `/full` gives back.
+    pub(super) surface: Surface,
+    pub(super) trust: Trust,
+    pub(super) tally: Tally,
+}
+
+impl Talk {
+    pub(super) fn greet(&self, goes_on: bool, vibe: bool) {
+        let model = in_style(STRONG, self.agent.model().name());
+        let surface = self.assembled.view.surface();
+        let tools = self.assembled.view.specs().len();
+        self.screen.line(&format!(
+            "{model}, {tools} tools ({surface}); /help lists what else can be typed"
+        ));
+        if let Some(consent) = self.crew.as_ref().filter(|_| vibe).and_then(Crew::consent) {
+            self.screen.line(consent);
+        }
+        if goes_on {
+            self.greet_again();
+        }
+    }
+
+    /// Says where the conversation was left.
+    fn greet_again(&self) {
+        let count = self.conversation.messages().len();
+        let (unknown, calls) = self.turns.unknown();
+        let opened = match calls {
+            0 => String::new(),
+            calls => format!(" and {calls} calls, which /open shows"),
+        };
+        self.screen.aside(&format!("going on after {count} messages{opened}"));
+        let said = last_said(&self.conversation);
+        if !said.is_empty() {
+            let said = clip(&for_person(&said), SAID_CHARS).text;
+            self.screen.line(&format!("{PROMPT}{said}"));
+        }
+        for head in unknown {
+            let said =
+                format!("{head}: cut off when the program ended; whether it acted is not known");
+            self.screen.line(&said);
+        }
+        let last = for_person(self.conversation.last_text());
+        if !last.is_empty() {
+            self.screen.piece(&last);
+            self.screen.end_text();
+        }
+    }
+
+    /// Goes on until the person leaves.
+    pub(super) async fn go_on(&mut self, mut interrupts: Signal) -> Result<ExitCode> {
+        let mut pressed = Pressed::default();
+        while let Some(text) = self.next_line(&mut interrupts, &mut pressed).await {
+            match Typed::read(&text) {
+                Typed::Nothing => {}
+                Typed::Unknown(why) => self.screen.line(&why),
+                Typed::Command(Command::Quit) => break,
+                Typed::Command(command) => self.command(command).await?,
+                Typed::Said(said) => {
+                    self.turns.journal().add(&Message::user(&said));
+                    self.conversation.push_user(said);
+                    if self.turn(&mut interrupts).await == Ended::Interrupted {
+                        pressed.now();
+                        self.screen.aside(LEAVES);
+                    }
+                }
+            }
+        }
+        self.end().await
+    }
+
+    /// The next line that the person says; none where they leave.
+    async fn next_line(&self, interrupts: &mut Signal, pressed: &mut Pressed) -> Option<String> {
+        loop {
+            let mut line = pin!(self.cards.line_of_conversation(PROMPT));
+            let interrupted = loop {
+                tokio::select! {
+                    line = &mut line => match line {
+                        Line::Text(text) => {
+                            pressed.not_any_more();
+                            return Some(text);
+                        }
+                        Line::Interrupted => break true,
+                        Line::End => return None,
+                    },
+                    // One that came before the prompt was there, or from elsewhere.
+                    _ = interrupts.recv() => {
+                        if pressed.again() {
+                            return None;
+                        }
+                        self.screen.aside(LEAVES);
+                    }
+                }
+            };
+            if interrupted && pressed.again() {
+                return None;
+            }
+            self.screen.aside(LEAVES);
+        }
+    }
+
+    /// One turn of the model's, which Ctrl-C ends.
+    async fn turn(&mut self, interrupts: &mut Signal) -> Ended {
+        self.cards.at_work(true);
+        let ended = {
+            let work =
+                show_work(&self.screen, &self.turns, &self.assembled.run, self.editor.ahead());
+            let turn = self.agent.turn(&mut self.conversation, &self.turns);
+            tokio::select! {
+                turn = turn => Some(turn),
+                _ = interrupts.recv() => None,
+                () = self.cards.interrupted() => None,
+                never = work => match never {},
+            }
+        };
+        self.screen.below(Vec::new());
+        self.cards.at_work(false);
+        match ended {
+            Some(turn) => {
+                self.tally.merge(&turn.tally);
+                Ended::ByItself
+            }
+            None => {
+                self.editor.ahead().unsay();
+                Ended::Interrupted
+            }
+        }
+    }
+
+    async fn command(&mut self, command: Command) -> Result<()> {
+        match command {
+            Command::Help => {
+                for (name, what) in COMMANDS {
+                    let name = in_style(STRONG, format!("{name:14}"));
+                    self.screen.line(&format!("{name} {what}"));
+                }
+            }
+            Command::Tools => self.tools(),
+            Command::Surface(surface) => self.show_surface(surface),
+            Command::Open(number) => match self.turns.open(number) {
+                Ok(text) => {
+                    let (head, rest) = text.split_once('\n').unwrap_or((&text, ""));
+                    let columns = self.screen.columns();
+                    let mut rows = fold(head, columns, "", OPENED);
+                    rows.extend(with_margin(&diff(rest), columns, OPENED));
+                    self.screen.rows(&rows);
+                }
+                Err(why) => self.screen.line(&why),
+            },
+            Command::Answer(answer) => match self.cards.answer(&answer) {
+                Ok(said) | Err(said) => self.screen.line(&said),
+            },
+            Command::Trust => {
+                let said = self.trust.said_by();
+                self.screen.line(&match self.trust.is_trusted() {
+                    true => format!("this checkout is trusted: {said}"),
+                    false => format!(
+                        "this checkout is not trusted: {said}. It is decided when a run begins: leave, and go on with `agent-run --trust chat --continue`"
+                    ),
+                });
+            }
+            Command::Cost => self.cost(),
+            Command::Vibe(vibe) => self.vibe(vibe).await?,
+            Command::Workers => self.workers(),
+            Command::Quit => {}
+        }
+        Ok(())
+    }
+
+    fn tools(&self) {
+        for spec in self.assembled.view.specs() {
+            let name = in_style(STRONG, format!("{:12}", spec.name));
+            let tier = in_style(FAINT, format!("{:5}", spec.tier.as_str()));
+            self.screen.line(&format!("{name} {tier} {}", sentence(&spec)));
+        }
+    }
+
+    /// A checkout that narrows the surface narrows it here too.
+    fn show_surface(&self, asked: Surface) {
+        let surface = if asked == Surface::Full { self.surface } else { asked };
+        self.assembled.view.set_surface(surface);
+        let tools = self.assembled.view.specs().len();
+        let why = match surface == asked {
+            true => String::new(),
+            false => ", since the configuration allows no more".to_owned(),
+        };
+        self.screen.line(&format!("the model is offered {tools} tools now ({surface}{why})"));
+    }
+
+    /// Gives the model workers, or ends them.
+    async fn vibe(&self, vibe: Vibe) -> Result<()> {
+        let (Some(workers), Some(crew)) = (&self.assembled.workers, &self.crew) else {
+            self.screen.line(
+                "no workers are configured; give --worker 'fast=COMMAND', or [worker.fast] in your own config.toml",
+            );
+            return Ok(());
+        };
+        match vibe {
+            Vibe::On => {
+                workers.turn_on();
+                let registry = self.assembled.run.registry().to_builder();
+                let registry = registry.without(is_of_vibe).tools(workers.tools()).build()?;
+                self.assembled.run.set_registry(registry);
+                self.screen.line("the model may have workers now");
+                if let Some(consent) = crew.consent() {
+                    self.screen.line(consent);
+                }
+            }
+            Vibe::Off => {
+                crew.look();
+                let ended = workers.turn_off().await;
+                crew.look();
+                without_workers(&self.assembled)?;
+                self.screen.line(&format!(
+                    "the model has no workers any more; {} at work and killed",
+                    match ended.killed {
+                        1 => "1 was".to_owned(),
+                        count => format!("{count} were"),
+                    }
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn workers(&self) {
+        let lines = self.crew.as_ref().map(Crew::lines).unwrap_or_default();
+        if lines.is_empty() {
+            self.screen.line("there are no workers");
+        }
+        for line in lines {
+            self.screen.line(&line);
+        }
+    }
+
+    fn cost(&self) {
+        let Tally { answers, input, output, cached, .. } = &self.tally;
+        self.screen.line(&format!(
+            "{answers} answers of {}: {input} tokens read, {cached} of them from a cache, {output} written",
+            self.agent.model().name()
+        ));
+        let used = self.assembled.worker_usage.lock().unwrap_or_else(PoisonError::into_inner);
+        for (worker, Tally { answers, input, output, .. }) in used.iter() {
+            self.screen.line(&format!(
+                "{worker}: {answers} answers, {input} tokens read, {output} written"
+            ));
+        }
+    }
+
+    /// The end of the run: its workers are gone, and what was called is on record.
+    async fn end(&mut self) -> Result<ExitCode> {
+        if let Some(killed) = end_workers(self.assembled.workers.as_ref()).await {
+            self.screen.line(&killed);
+        }
+        if let Err(failure) = self.assembled.run.flush().await {
+            remark(in_style(FAINT, failure));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    ByItself,
+    Interrupted,
+}
+
+/// When Ctrl-C was pressed last, with nothing said since.
+#[derive(Debug, Default)]
+struct Pressed(Option<Instant>);
+
+impl Pressed {
+    fn now(&mut self) {
+        self.0 = Some(Instant::now());
+    }
+
+    fn not_any_more(&mut self) {
+        self.0 = None;
+    }
+
+    /// Notes a press, and says whether it is the second one.
+    fn again(&mut self) -> bool {
+        self.0.replace(Instant::now()).is_some_and(|before| before.elapsed() < TWICE)
+    }
+}
+
+/// Shows below the conversation what is at work and what is typed meanwhile.
+async fn show_work(screen: &Screen, turns: &Turns, run: &Run, ahead: &Ahead) -> Infallible {
+    loop {
+        let mut rows = turns.at_work(run);
+        let (lines, begun) = ahead.shown();
+        let lines = lines.iter().map(|line| format!("{PROMPT}{} (comes next)", in_a_row(line)));
+        rows.extend(lines);
+        if !begun.is_empty() {
+            rows.push(format!("{PROMPT}{}", in_a_row(&begun)));
+        }
+        if can_draw() {
+            screen.below(rows);
+        }
+        tokio::select! {
+            () = tokio::time::sleep(LOOK) => {}
+            () = ahead.changed() => {}
+        }
+    }
+}
+
+fn in_a_row(text: &str) -> String {
+    for_person(text).replace('\n', " ⏎ ")
+}
+
+/// What the person said last.
+fn last_said(conversation: &Conversation) -> String {
+    let mut messages = conversation.messages().iter().rev();
+    let said = messages.find_map(|message| match &**message {
+        Message::User { parts } => Some(parts),
+        _ => None,
+    });
+    let texts = said.into_iter().flatten().filter_map(|part| match part {
+        Part::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
