@@ -114,7 +114,7 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
     let (conversation, journal) = conversations.open(chat, &assembled.state)?;
     let pictures = Pictures::new(assembled.state.artifacts());
     let turns =
-        Turns::new(screen.clone(), cards.clone(), pictures, journal, &conversation, &assembled.run);
+        Turns::new(screen.clone(), cards.clone(), pictures, journal, &conversation);
     let agent = agent(&assembled, model);
     let crew = assembled.workers.clone().map(|workers| {
         Crew::watched(workers, config.workers.consent(), screen.clone(), &assembled.run)
@@ -152,6 +152,9 @@ async fn answer_once(
     wishes.transcript.clone_from(&options.transcript);
     if options.vibe {
         wishes.vibe = assemble::Vibe::Configured;
+        if let Some(consent) = config.workers.consent() {
+            remark(in_style(FAINT, consent));
+        }
     }
     let assembled = assemble(config, wishes)?;
     let conversations = Conversations::of(&assembled.state, config.working());

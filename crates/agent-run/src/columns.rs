@@ -65,6 +65,21 @@ pub(crate) fn with_margin(text: &str, columns: Option<usize>, margin: &str) -> V
     text.lines().flat_map(|line| fold(line, columns, margin, margin)).collect()
 }
 
+/// The line in one row, with a mark where it does not fit.
+pub(crate) fn one_row(line: &str, columns: Option<usize>, margin: &str) -> String {
+    let room = columns.map(|columns| columns - 1);
+    let mut rows = fold(line, room, margin, "").into_iter();
+    let first = rows.next().unwrap_or_default();
+    match rows.next() {
+        None => first,
+        // Words are not kept whole here: what is cut is to be as little as may be.
+        Some(_) => {
+            let broken = fold(&line.replace(' ', "\u{a0}"), room, margin, "");
+            broken.into_iter().next().unwrap_or_default().replace('\u{a0}', " ") + "…"
+        }
+    }
+}
+
 /// As much of a line without styles as fits into so many columns.
 pub(crate) fn cut(line: &str, columns: usize) -> String {
     let mut column = 0;
@@ -189,5 +204,8 @@ mod tests {
         assert_eq!(cut("short", 10), "short");
         assert_eq!(cut("rather long", 8), "rather…");
         assert_eq!(cut("日本語", 6), "日本…");
+        assert_eq!(one_row("one two three", Some(LEAST), "  "), "  one two three");
+        assert_eq!(one_row("one two three four five", Some(LEAST), "  "), "  one two three fo…");
+        assert_eq!(one_row("one two three four five", None, "  "), "  one two three four five");
     }
 }

@@ -111,7 +111,7 @@ impl Debugger {
     pub async fn launch(&self, args: &LaunchArgs) -> Result<RunReport, ToolError> {
         let _operating = self.operate("launch")?;
         self.free().await?;
-        if self.inner.checkout.trust == Trust::Untrusted {
+        if !self.is_trusted() {
             return Err(not_trusted("launch"));
         }
         let launch = self.resolve(args);

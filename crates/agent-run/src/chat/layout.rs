@@ -46,8 +46,8 @@ const SHOWN: [(&str, Part); 11] = [
 
 const SHOWN_ELSE: Part = Part::First(6);
 
-/// How much is shown of a change that a card showed before it was made: what became of it.
-const SHOWN_AFTER_CARD: Part = Part::First(1);
+/// How much is shown of a change that a card showed before it was made, beside what became of it.
+const SHOWN_AFTER_CARD: Part = Part::First(0);
 
 /// Tools whose result repeats the change that their card showed.
 const CHANGING: [&str; 4] = ["write", "edit", "apply_patch", "lsp_rename"];
@@ -86,6 +86,7 @@ fn own(name: &str, output: &ToolOutput) -> Option<(String, Vec<String>)> {
         "lsp" => diagnostics::diagnostics(&output.data),
         "eval" => cell::cell(&output.data),
         "shell" => cell::command(&output.data),
+        name if CHANGING.contains(&name) => change(output),
         _ => None,
     }
 }
@@ -93,6 +94,12 @@ fn own(name: &str, output: &ToolOutput) -> Option<(String, Vec<String>)> {
 /// Whether a write's result has diagnostics that came with it.
 fn has_news(data: &Value) -> bool {
     data["diagnostics"]["new"].as_array().is_some_and(|new| !new.is_empty())
+}
+
+/// What became of a change, and the change itself.
+fn change(output: &ToolOutput) -> Option<(String, Vec<String>)> {
+    let (_, mut lines) = plain(output);
+    (!lines.is_empty()).then(|| (lines.remove(0), lines))
 }
 
 fn plain(output: &ToolOutput) -> (String, Vec<String>) {
@@ -178,8 +185,9 @@ mod tests {
             Ok(ToolOutput::text(text).with_data(json!({"files": []})))
         };
         let layout = of("edit", &output(), 7, Seen::OnCard);
-        assert_eq!(layout.lines.len(), 2, "{:?}", layout.lines);
-        assert!(layout.lines[1].contains("4 lines more: /open 7"), "{:?}", layout.lines);
-        assert_eq!(of("edit", &output(), 7, Seen::Not).lines.len(), 5);
+        assert!(layout.summary.contains("modified `a` (+1 -1)"), "{}", layout.summary);
+        assert_eq!(layout.lines.len(), 1, "{:?}", layout.lines);
+        assert!(layout.lines[0].contains("4 lines more: /open 7"), "{:?}", layout.lines);
+        assert_eq!(of("edit", &output(), 7, Seen::Not).lines.len(), 4);
     }
 }

@@ -19,7 +19,7 @@ use super::{
     screen::Screen,
 };
 use crate::{
-    columns::fold,
+    columns::{fold, one_row},
     pictures::Pictures,
     style::{ALERT, FAINT, STRONG, in_style},
 };
@@ -54,8 +54,8 @@ pub(crate) struct Turns {
 struct State {
     calls: Calls,
     again: Again,
-    /// What calls of the run write.
-    written: Watcher,
+    /// What calls of the run write, during a turn.
+    written: Option<Watcher>,
 }
 
 impl Turns {
@@ -66,11 +66,15 @@ impl Turns {
         pictures: Pictures,
         journal: Journal,
         before: &Conversation,
-        run: &Run,
     ) -> Self {
         let (calls, again) = (Calls::of(before, head), Again::default());
-        let state = Mutex::new(State { calls, again, written: run.watch() });
+        let state = Mutex::new(State { calls, again, written: None });
         Self { screen, cards, pictures, journal, state }
+    }
+
+    /// A turn of this run begins.
+    pub(crate) fn begin(&self, run: &Run) {
+        self.state().written = Some(run.watch());
     }
 
     /// The whole of a call's result; the last call's without a number.
@@ -164,7 +168,7 @@ impl Turns {
         let took = in_style(FAINT, format!("{:.1} s", took.as_secs_f64()));
         let end = format!("[{number}] {}: {}, {took}", for_person(name), shown.summary);
         rows.extend(fold(&end, columns, "", RESULT));
-        rows.extend(shown.lines.iter().flat_map(|line| fold(line, columns, RESULT, RESULT)));
+        rows.extend(shown.lines.iter().map(|line| one_row(line, columns, RESULT)));
         self.screen.rows(&rows);
         if let Ok(output) = result {
             for part in &output.parts {
@@ -214,7 +218,8 @@ impl Turns {
 impl State {
     /// Takes what calls wrote since the last look. A nested call's is its caller's to show.
     fn take_written(&mut self) {
-        while let Some(watched) = self.written.try_next() {
+        let Some(written) = &mut self.written else { return };
+        while let Some(watched) = written.try_next() {
             if let What::Event { call_id, event: Event::Output { text }, parent: None } =
                 &watched.record.what
                 && let Some(call) = self.calls.find(call_id)
@@ -259,6 +264,9 @@ impl Watch for Turns {
             TurnEvent::TurnEnded { end, .. } => {
                 self.screen.end_text();
                 self.cut_off();
+                let mut state = self.state();
+                (state.written, state.again) = (None, Again::default());
+                drop(state);
                 if !end.is_done() {
                     let said = for_person(&end.sentence());
                     self.screen.line(&in_style(ALERT, said).to_string());

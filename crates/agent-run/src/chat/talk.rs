@@ -163,6 +163,7 @@ impl Talk {
 
     /// One turn of the model's, which Ctrl-C ends.
     async fn turn(&mut self, interrupts: &mut Signal) -> Ended {
+        self.turns.begin(&self.assembled.run);
         self.cards.at_work(true);
         let ended = {
             let work =
