@@ -113,8 +113,7 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
     let conversations = Conversations::of(&assembled.state, config.working());
     let (conversation, journal) = conversations.open(chat, &assembled.state)?;
     let pictures = Pictures::new(assembled.state.artifacts());
-    let turns =
-        Turns::new(screen.clone(), cards.clone(), pictures, journal, &conversation);
+    let turns = Turns::new(screen.clone(), cards.clone(), pictures, journal, &conversation);
     let agent = agent(&assembled, model);
     let crew = assembled.workers.clone().map(|workers| {
         Crew::watched(workers, config.workers.consent(), screen.clone(), &assembled.run)

@@ -120,8 +120,9 @@ pub(crate) fn card_rows(card: &Card, columns: Option<usize>) -> Vec<String> {
         let word = word.map_or(String::new(), |(word, ..)| format!(" ({word})"));
         let more = option.description.as_deref().unwrap_or_default();
         let number = in_style(STRONG, number);
-        let more = in_style(FAINT, more);
-        rows.extend(margin(&format!("  {number} {}{word} {more}", option.label)));
+        let more =
+            if more.is_empty() { String::new() } else { format!(" {}", in_style(FAINT, more)) };
+        rows.extend(margin(&format!("  {number} {}{word}{more}", option.label)));
     }
     rows.push(format!("{} {}", in_style(style, "└"), in_style(FAINT, prompt(card))));
     rows

@@ -77,7 +77,9 @@ impl Screen {
         let rest = state.prose.end();
         state.print(&rest);
         let erased = state.erased();
-        let _ = write!(io::stdout().lock(), "{erased}{sequence}\r\n");
+        let mut out = io::stdout().lock();
+        let _ = write!(out, "{erased}{sequence}\r\n").and_then(|()| out.flush());
+        drop(out);
         state.draw();
     }
 
@@ -106,8 +108,7 @@ impl Screen {
         if state.below == rows {
             return;
         }
-        let erased = state.erased();
-        let _ = io::stdout().lock().write_all(erased.as_bytes());
+        state.erase();
         state.below = rows;
         state.draw();
     }
@@ -118,8 +119,7 @@ impl Screen {
         if typing {
             let rest = state.prose.end();
             state.print(&rest);
-            let erased = state.erased();
-            let _ = io::stdout().lock().write_all(erased.as_bytes());
+            state.erase();
             state.below.clear();
         }
         state.typing = typing;
@@ -147,6 +147,12 @@ impl State {
         let _ = write!(out, "{erased}{}", coloured(text)).and_then(|()| out.flush());
         drop(out);
         self.draw();
+    }
+
+    /// Clears the rows below, now: the line editor writes to the terminal by itself.
+    fn erase(&mut self) {
+        let mut out = io::stdout().lock();
+        let _ = out.write_all(self.erased().as_bytes()).and_then(|()| out.flush());
     }
 
     fn erased(&mut self) -> &'static str {

@@ -1,5 +1,7 @@
 //! Cards of a conversation: what may stand in them, who answers them when, and what becomes of those that go away.
 
+use std::fs;
+
 use agent_testkit::model::{ModelServer, Rule};
 use serde_json::json;
 
@@ -37,7 +39,8 @@ fn write(path: &str) -> Rule {
 #[test]
 fn neither_a_question_nor_a_text_looks_like_a_permission() {
     let long = "word ".repeat(60);
-    let question = json!({"question": format!("Go on?{FORGED}{long}"), "options": [{"label": "Yes"}]});
+    let question =
+        json!({"question": format!("Go on?{FORGED}{long}"), "options": [{"label": "Yes"}]});
     let (home, _server) = talking(
         &[],
         vec![
@@ -79,9 +82,12 @@ fn a_skipped_permission_is_said_to_be_skipped() {
 
 #[test]
 fn a_card_that_comes_up_while_somebody_types_is_answered_beside_the_line() {
+    let gate = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| gate.path().join(name);
+    let later = |name: &str| Rule { until_file: Some(file(name)), ..write(&format!("{name}.txt")) };
     let (home, _server) = with_workers(vec![
-        when("make one", Rule { wait_ms: 1, ..write("one.txt") }),
-        when("make two", write("two.txt")),
+        when("make one", later("one")),
+        when("make two", later("two")),
         when("delegate", spawn("one")),
         when("again", spawn("two")),
         when("created", Rule::text("It is made.")),
@@ -92,30 +98,32 @@ fn a_card_that_comes_up_while_somebody_types_is_answered_beside_the_line() {
     terminal.says("/answer y");
     terminal.shows("no card waits for an answer");
     terminal.says("delegate");
-    // The card may come before the turn is over or behind it; both are answered in their way.
-    let screen = terminal.until("the card", |screen| {
-        screen.contains("│ write: create `one.txt`")
-            && (screen.trim_end().ends_with("answer>") || screen.contains("type /answer and what"))
-    });
-    assert!(screen.contains("┌ permission, asked by w1 (one)"), "{screen}");
-    match screen.trim_end().ends_with("answer>") {
-        true => terminal.types("y"),
-        false => {
-            terminal.says("/answer perhaps");
-            terminal.shows_times("type a number, y, n, always or never", 2);
-            terminal.says("/answer y");
-            terminal.shows("answered: write: create `one.txt` — allow once");
-        }
-    }
+    terminal.shows("All is said.");
+    terminal.until_prompt();
+    terminal.begins("/answer perh");
+    fs::write(file("one"), "").expect("a file");
+    let screen = terminal.shows("type /answer and what you would answer");
+    assert!(screen.contains("┌ permission, asked by w1 (one)\n"), "{screen}");
+    // What was begun stands where it stood, and is no answer that the card takes.
+    assert!(screen.trim_end().ends_with("\u{203a} /answer perh"), "{screen}");
+    terminal.types("aps");
+    terminal.shows_times("type a number, y, n, always or never", 2);
+    terminal.says("/answer y");
+    terminal.shows("answered: write: create `one.txt` — allow once");
     terminal.shows("w1 one (fast): done after");
     assert_eq!(home.file("one.txt"), "new");
 
     terminal.says("again");
-    terminal.shows("│ write: create `two.txt`");
-    terminal.shows("type /answer and what");
+    terminal.shows_times("All is said.", 2);
+    terminal.until_prompt();
+    fs::write(file("two"), "").expect("a file");
+    terminal.shows_times("type /answer and what you would answer", 2);
     terminal.says("/vibe off");
     let screen = terminal.shows("the model has no workers any more; 1 was at work and killed");
-    assert!(screen.contains("the card \"write: create `two.txt`\" is gone: whoever asked"), "{screen}");
+    assert!(
+        screen.contains("the card \"write: create `two.txt`\" is gone: whoever asked"),
+        "{screen}"
+    );
     assert!(screen.contains("w2 two (fast): killed after"), "{screen}");
     terminal.says("/answer y");
     terminal.shows_times("no card waits for an answer", 2);
@@ -127,45 +135,38 @@ fn a_card_that_comes_up_while_somebody_types_is_answered_beside_the_line() {
 // spec: ASK-01, TIER-07
 #[test]
 fn one_reader_has_the_keyboard_at_a_time() {
+    let gate = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| Some(gate.path().join(name));
     let (home, server) = with_workers(vec![
-        when("make one", write("one.txt")),
-        when("delegate", spawn("one").and_call("shell", json!({"command": "until [ -e go ]; do sleep 0.05; done"}))),
+        when("make one", Rule { until_file: file("worker"), ..write("one.txt") }),
+        when("delegate", spawn("one")),
         when("created", Rule::text("It is made.")),
+        when("is running", Rule { until_file: file("agent"), ..Rule::text("The turn is over.") }),
         done(),
     ]);
     let Some(terminal) = Terminal::open(&home) else { return };
-    home.put("rules.txt", "");
     terminal.agent_run("--vibe chat");
     terminal.says("delegate");
-    // Two cards, one after the other: the command's, and the worker's while the command is at work.
-    let answer = |terminal: &Terminal<'_>, what: &str| {
-        terminal.until("a card", |screen| {
-            let card = screen.rsplit("┌ permission").next().unwrap_or_default();
-            card.contains(what) && screen.trim_end().ends_with("answer>")
-        })
+    terminal.shows("[1] vibe_spawn: ");
+    fs::write(gate.path().join("worker"), "").expect("a file");
+    terminal.until_card();
+    // The turn ends under the card: the next line is still the card's.
+    let journal = || {
+        let folder = home.state().join("agent-run/conversations");
+        let folder =
+            fs::read_dir(folder).expect("a folder").flatten().next().expect("a checkout's");
+        let file = fs::read_dir(folder.path()).expect("a folder").flatten().next().expect("one");
+        file.path()
     };
-    let screen = terminal.until_card();
-    let first = screen.rsplit("┌ permission").next().unwrap_or_default();
-    if first.contains("one.txt") {
-        terminal.types("y");
-        answer(&terminal, "shell: until");
-        terminal.types("y");
-        home.put("go", "");
-        terminal.shows("All is said.");
-    } else {
-        terminal.types("y");
-        answer(&terminal, "one.txt");
-        // The turn ends under the card: the next line is still the card's.
-        home.put("go", "");
-        terminal.shows("All is said.");
-        assert!(terminal.screen().trim_end().ends_with("answer>"), "{}", terminal.screen());
-        terminal.types("y");
-    }
-    terminal.shows("w1 one (fast): done after");
+    fs::write(gate.path().join("agent"), "").expect("a file");
+    terminal
+        .until_file(&journal(), |text| String::from_utf8_lossy(text).contains("The turn is over."));
+    terminal.types("y");
+    let screen = terminal.shows("w1 one (fast): done after");
+    assert!(screen.contains("answer> y\n"), "{screen}");
     assert_eq!(home.file("one.txt"), "new");
-    let said = |words: &str| server.requests().iter().any(|asked| asked.last().trim() == words);
-    assert!(!said("y"), "an answer to a card was said to the model");
     terminal.says("hello");
-    terminal.shows_times("All is said.", 2);
-    assert!(said("hello"));
+    terminal.shows("All is said.");
+    let said = |words: &str| server.requests().iter().any(|asked| asked.last().trim() == words);
+    assert!(said("hello") && !said("y"), "an answer to a card was said to the model");
 }

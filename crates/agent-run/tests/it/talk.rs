@@ -22,7 +22,10 @@ fn a_call_that_is_cut_off_says_so_and_opens_with_what_it_had_written() {
     let (home, _server) = talking(
         &[],
         vec![
-            when("work", Rule::call("shell", json!({"command": "echo first\necho begun; sleep 611"}))),
+            when(
+                "work",
+                Rule::call("shell", json!({"command": "echo first\necho begun; sleep 611"})),
+            ),
             done(),
         ],
     );
@@ -41,7 +44,10 @@ fn a_call_that_is_cut_off_says_so_and_opens_with_what_it_had_written() {
     terminal.clears_screen();
     terminal.says("/open 1");
     let screen = terminal.shows("what it had written:)");
-    assert!(screen.contains("    echo begun; sleep 611\n") && screen.contains("    begun\n"), "{screen}");
+    assert!(
+        screen.contains("    echo begun; sleep 611\n") && screen.contains("    begun\n"),
+        "{screen}"
+    );
     terminal.says("go on");
     terminal.shows("All is said.");
     terminal.until_prompt();
@@ -92,10 +98,8 @@ fn what_is_typed_during_a_turn_answers_no_card_and_is_said_next() {
 
 #[test]
 fn after_an_interruption_nothing_is_said_unasked() {
-    let (home, server) = talking(
-        &[],
-        vec![when("work", Rule::call("shell", json!({"command": UNTIL_GO}))), done()],
-    );
+    let (home, server) =
+        talking(&[], vec![when("work", Rule::call("shell", json!({"command": UNTIL_GO}))), done()]);
     let Some(terminal) = Terminal::open(&home) else { return };
     terminal.agent_run("--approve all chat");
     terminal.says("work");
@@ -108,7 +112,7 @@ fn after_an_interruption_nothing_is_said_unasked() {
     assert_eq!(server.requests().len(), 1);
     terminal.types("");
     terminal.shows("All is said.");
-    assert_eq!(server.requests().last().expect("a request").last().trim(), "and then more");
+    assert!(server.requests().last().expect("a request").last().ends_with("\nand then more"));
 }
 
 #[test]
@@ -168,7 +172,10 @@ fn what_a_model_writes_is_shown_as_what_it_means_and_tools_are_sentences() {
             when("say", Rule::text(text)),
             when(
                 "debug",
-                Rule::call("debug", json!({"op": "launch", "program": "main.py", "args": ["--all"]})),
+                Rule::call(
+                    "debug",
+                    json!({"op": "launch", "program": "main.py", "args": ["--all"]}),
+                ),
             ),
             done(),
         ],
@@ -197,7 +204,8 @@ fn what_a_model_writes_is_shown_as_what_it_means_and_tools_are_sentences() {
 fn a_whole_run_from_a_search_to_its_resumption() {
     let question = json!({"question": "Keep the old name as an alias?", "options": ["Yes", "No"]});
     let rewrite = json!({"pattern": "old($A)", "rewrite": "new($A)", "language": "python"});
-    let spawn = |label: &str| json!({"brief": format!("review {label}"), "label": label, "tier": "fast"});
+    let spawn =
+        |label: &str| json!({"brief": format!("review {label}"), "label": label, "tier": "fast"});
     let (home, server) = talking(
         &[("a.py", "x = old(1)\ny = old(2)\n")],
         vec![
@@ -240,7 +248,8 @@ fn a_whole_run_from_a_search_to_its_resumption() {
     terminal.types("Only for a year");
     terminal.shows("shell: echo checking");
     let screen = terminal.until_card();
-    for words in ["w1 a.py (fast): done after", "w2 the names (fast): done after", "a.py is well."] {
+    for words in ["w1 a.py (fast): done after", "w2 the names (fast): done after", "a.py is well."]
+    {
         assert!(screen.contains(words), "{words}\n{screen}");
     }
     terminal.types("y");
@@ -259,10 +268,13 @@ fn a_whole_run_from_a_search_to_its_resumption() {
     terminal.shows("All is said.");
     let last = server.requests().pop().expect("a request");
     let said = serde_json::to_string(last.messages()).expect("JSON");
-    for words in ["rename it", "Only for a year", "The names are well.", "whether it acted is unknown"] {
+    for words in
+        ["rename it", "Only for a year", "The names are well.", "whether it acted is unknown"]
+    {
         assert!(said.contains(words), "{words}: {said}");
     }
     let kept = home.state().join("agent-run/conversations");
-    let folder = fs::read_dir(kept).expect("a folder").flatten().next().expect("a checkout's").path();
+    let folder =
+        fs::read_dir(kept).expect("a folder").flatten().next().expect("a checkout's").path();
     assert_eq!(fs::read_dir(folder).expect("a folder").count(), 1, "one conversation");
 }

@@ -67,7 +67,8 @@ fn a_script_has_commands_work_beside_it() {
             json!({"tool": "vibe_list"}),
         ],
     );
-    let consent = "no card is shown before what it does: naming it and turning workers on is your consent";
+    let consent =
+        "no card is shown before what it does: naming it and turning workers on is your consent";
     assert!(said.contains(consent), "{said}");
     let result =
         |at: usize| (&results[at]["data"]["status"], results[at]["data"]["result"].as_str());

@@ -12,10 +12,14 @@ use crate::support::Checkout;
 /// Whether there is a bubblewrap that works here. Where it has to be, that it does not is a failure.
 #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn bubblewrap_works() -> bool {
-    let tried = Command::new("bwrap").args(["--ro-bind", "/", "/", "--unshare-net", "true"]).output();
+    let tried =
+        Command::new("bwrap").args(["--ro-bind", "/", "/", "--unshare-net", "true"]).output();
     let works = tried.as_ref().is_ok_and(|output| output.status.success());
     if !works {
-        assert!(std::env::var_os("AGENT_TESTS_LIVE").is_none(), "run `cargo xtask setup` first: {tried:?}");
+        assert!(
+            std::env::var_os("AGENT_TESTS_LIVE").is_none(),
+            "run `cargo xtask setup` first: {tried:?}"
+        );
         eprintln!("skipped: there is no bubblewrap that works; `cargo xtask setup` installs it");
     }
     works
