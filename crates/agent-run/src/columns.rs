@@ -28,17 +28,17 @@ pub(crate) fn width(c: char, column: usize) -> usize {
     }
 }
 
-/// A line of text in rows: the first begins with `first`, the others with `next`, which have no width but their letters'.
+/// A line of text in rows: the first begins with `first`, the others with `next`, which may have styles.
 /// Styles go on behind a fold, and margins have none of the line's.
 pub(crate) fn fold(line: &str, columns: Option<usize>, first: &str, next: &str) -> Vec<String> {
     let Some(columns) = columns else { return vec![format!("{first}{line}")] };
     let mut rows = Vec::new();
     let mut row = Row::begin(first);
-    let mut rest = line.chars().peekable();
+    let mut rest = line.chars();
     while let Some(c) = rest.next() {
         if c == '\u{1b}' {
             let mut sequence = String::from(c);
-            while let Some(c) = rest.next() {
+            for c in rest.by_ref() {
                 sequence.push(c);
                 if c.is_ascii_alphabetic() {
                     break;
@@ -112,7 +112,7 @@ struct Row {
 
 impl Row {
     fn begin(margin: &str) -> Self {
-        let column = margin.chars().map(|c| width(c, 0)).sum();
+        let column = visible(margin);
         let (has_text, styles, space) = (false, String::new(), None);
         Self { text: margin.to_owned(), column, has_text, styles, space }
     }
@@ -190,6 +190,8 @@ mod tests {
         assert_eq!(fold("日本語日本語", Some(8), "", ""), ["日本語", "日本語"]);
         assert_eq!(fold("a\tb", Some(40), "", ""), ["a   b"]);
         assert_eq!(fold("as it is", None, "- ", "  "), ["- as it is"]);
+        let styled = "\u{1b}[33m│ \u{1b}[0m";
+        assert_eq!(fold("abcdefghij", Some(8), styled, styled)[1], format!("{styled}fghij"));
         assert_eq!(with_margin("a\n\nb", Some(40), "│ "), ["│ a", "│ ", "│ b"]);
     }
 

@@ -2,7 +2,6 @@
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
-use agent_process::Trust;
 use agent_tool_core::ToolError;
 
 use super::{Debugger, run::LAUNCH_TIME};

@@ -103,8 +103,9 @@ fn change(output: &ToolOutput) -> Option<(String, Vec<String>)> {
 }
 
 fn plain(output: &ToolOutput) -> (String, Vec<String>) {
-    let text = for_person(&output.joined_text());
-    let lines: Vec<String> = diff(&text).lines().map(str::to_owned).collect();
+    let lines: Vec<String> = lines_of(&output.joined_text())
+        .map(|line| diff(&line).trim_end_matches('\n').to_owned())
+        .collect();
     (counted(lines.len(), "line"), lines)
 }
 
@@ -145,10 +146,7 @@ fn bounded(lines: &[String], part: Part, number: usize) -> Vec<String> {
         let said = format!("… {} {place}: /open {number}", counted(count, "line"));
         (count > 0).then(|| in_style(FAINT, said).to_string())
     };
-    let body = lines[range].iter().map(|line| match line.contains('\u{1b}') {
-        true => line.clone(),
-        false => clip(line, LINE_CHARS).text.replace('\n', " "),
-    });
+    let body = lines[range].iter().cloned();
     more(before, "before").into_iter().chain(body).chain(more(after, "more")).collect()
 }
 

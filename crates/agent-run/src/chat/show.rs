@@ -2,7 +2,7 @@
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use agent_loop::{Conversation, TurnEvent, Watch};
@@ -54,6 +54,8 @@ pub(crate) struct Turns {
 struct State {
     calls: Calls,
     again: Again,
+    /// What the model is at, and since when it gave no sign of it.
+    model: Option<(String, Instant)>,
     /// What calls of the run write, during a turn.
     written: Option<Watcher>,
 }
@@ -68,7 +70,7 @@ impl Turns {
         before: &Conversation,
     ) -> Self {
         let (calls, again) = (Calls::of(before, head), Again::default());
-        let state = Mutex::new(State { calls, again, written: None });
+        let state = Mutex::new(State { calls, again, model: None, written: None });
         Self { screen, cards, pictures, journal, state }
     }
 
@@ -100,6 +102,11 @@ impl Turns {
         state.take_written();
         let mut rows = Vec::new();
         let mut code = Vec::new();
+        if let Some((what, since)) = &state.model
+            && since.elapsed() >= AT_WORK
+        {
+            rows.push(format!("{what}, {} s", since.elapsed().as_secs()));
+        }
         for call in state.calls.under_way() {
             // One that waits for a person, or for its turn, is not at work.
             let works = |live: &&agent_tiers::LiveCall| {
@@ -136,6 +143,14 @@ impl Turns {
         self.screen.line(&head);
     }
 
+    /// Notes what the model is at.
+    fn model_is_at(&self, what: Option<String>) {
+        let mut state = self.state();
+        // The clock goes on while it is the same.
+        let since = state.model.take().filter(|(before, _)| what.as_ref() == Some(before));
+        state.model = what.map(|what| (what, since.map_or_else(Instant::now, |(_, since)| since)));
+    }
+
     /// The code of a call that no card showed, once.
     fn code(&self, call: &mut super::calls::Kept) -> Vec<String> {
         if std::mem::replace(&mut call.code_shown, true) || self.cards.showed(&call.id) {
@@ -168,7 +183,13 @@ impl Turns {
         let took = in_style(FAINT, format!("{:.1} s", took.as_secs_f64()));
         let end = format!("[{number}] {}: {}, {took}", for_person(name), shown.summary);
         rows.extend(fold(&end, columns, "", RESULT));
-        rows.extend(shown.lines.iter().map(|line| one_row(line, columns, RESULT)));
+        for line in &shown.lines {
+            match result {
+                Ok(_) => rows.push(one_row(line, columns, RESULT)),
+                // What went wrong is read to its end.
+                Err(_) => rows.extend(fold(line, columns, RESULT, RESULT)),
+            }
+        }
         self.screen.rows(&rows);
         if let Ok(output) = result {
             for part in &output.parts {
@@ -232,6 +253,16 @@ impl State {
 
 impl Watch for Turns {
     fn event(&self, event: TurnEvent) {
+        match &event {
+            TurnEvent::StepStarted { .. } | TurnEvent::Reasoning(_) => {
+                self.model_is_at(Some("the model thinks".to_owned()));
+            }
+            TurnEvent::Writing { tool, .. } => {
+                let tool = for_person(tool).replace('\n', " ");
+                self.model_is_at(Some(format!("the model writes a call of {tool}")));
+            }
+            _ => self.model_is_at(None),
+        }
         match event {
             TurnEvent::Text(text) => {
                 let new = self.state().again.text(&for_person(&text));

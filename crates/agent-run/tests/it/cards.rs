@@ -67,8 +67,11 @@ fn neither_a_question_nor_a_text_looks_like_a_permission() {
 }
 
 #[test]
-fn a_skipped_permission_is_said_to_be_skipped() {
-    let (home, server) = talking(&[], vec![when("change", write("b.txt")), done()]);
+fn a_skipped_permission_is_said_to_be_skipped_and_one_of_nothing_says_so() {
+    let (home, server) = talking(
+        &[("a.txt", "new")],
+        vec![when("change", write("b.txt")), when("the same", write("a.txt")), done()],
+    );
     let Some(terminal) = Terminal::open(&home) else { return };
     terminal.agent_run("chat");
     terminal.says("change");
@@ -78,6 +81,11 @@ fn a_skipped_permission_is_said_to_be_skipped() {
     assert!(screen.contains("the person skipped the card"), "{screen}");
     let told = server.requests().last().expect("a request").last();
     assert!(told.contains("the person skipped the card"), "{told}");
+    terminal.says("the same");
+    terminal.shows("│ write: nothing would change");
+    terminal.until_card();
+    terminal.types("y");
+    terminal.shows("nothing was changed");
 }
 
 #[test]

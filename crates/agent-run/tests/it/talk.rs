@@ -62,11 +62,18 @@ fn a_call_that_is_cut_off_says_so_and_opens_with_what_it_had_written() {
 // spec: TIER-07
 #[test]
 fn what_is_typed_during_a_turn_answers_no_card_and_is_said_next() {
+    let gate = tempfile::tempdir().expect("a folder");
     let (home, server) = talking(
         &[],
         vec![
             when("work", Rule::call("shell", json!({"command": UNTIL_GO}))),
-            when("over", Rule::call("write", json!({"path": "b.txt", "content": "new"}))),
+            when(
+                "over",
+                Rule {
+                    until_file: Some(gate.path().join("on")),
+                    ..Rule::call("write", json!({"path": "b.txt", "content": "new"}))
+                },
+            ),
             done(),
         ],
     );
@@ -81,6 +88,8 @@ fn what_is_typed_during_a_turn_answers_no_card_and_is_said_next() {
     terminal.begins("half of it");
     terminal.shows("\u{203a} half of it");
     home.put("go", "");
+    terminal.shows("the model thinks, ");
+    fs::write(gate.path().join("on"), "").expect("a file");
     terminal.shows("write: create `b.txt`");
     terminal.until_card();
     assert!(!home.checkout.path().join("b.txt").exists());
