@@ -21,6 +21,7 @@ pub(super) struct Kept {
     pub(super) number: usize,
     pub(super) id: CallId,
     pub(super) name: String,
+    args: Value,
     pub(super) head: String,
     /// What is to be run, where it has more than a line.
     pub(super) code: Option<String>,
@@ -62,7 +63,7 @@ impl Calls {
                     for call in &answer.calls {
                         let head = head(calls.all.len() + 1, &call.name, &call.args);
                         let id = CallId::new(call.id.as_str());
-                        calls.begin(id, &call.name, head, code_of(&call.args)).end = Ended::Unknown;
+                        calls.begin(id, &call.name, &call.args, head).end = Ended::Unknown;
                     }
                 }
                 Message::Tool { results } => {
@@ -94,16 +95,17 @@ impl Calls {
         &mut self,
         id: CallId,
         name: &str,
+        args: &Value,
         head: String,
-        code: Option<String>,
     ) -> &mut Kept {
         let number = self.all.len() + 1;
         self.all.push(Kept {
             number,
             id,
             name: name.to_owned(),
+            args: args.clone(),
             head,
-            code,
+            code: code_of(args),
             code_shown: false,
             began: Instant::now(),
             written: Written::default(),
@@ -116,6 +118,19 @@ impl Calls {
     /// The last call under this id.
     pub(super) fn find(&mut self, id: &CallId) -> Option<&mut Kept> {
         self.all.iter_mut().rev().find(|call| call.id == *id)
+    }
+
+    /// The call before this one that was the same wish and came to the same text.
+    pub(super) fn same_as(&self, call: &CallId) -> Option<usize> {
+        let at = self.all.iter().rposition(|other| other.id == *call)?;
+        let (before, of_it) = self.all.split_at(at);
+        let Ended::With(text) = &of_it[0].end else { return None };
+        let same = |other: &&Kept| {
+            other.name == of_it[0].name
+                && other.args == of_it[0].args
+                && matches!(&other.end, Ended::With(other) if other == text)
+        };
+        before.iter().find(same).map(|other| other.number)
     }
 
     /// The calls under way.
@@ -206,7 +221,7 @@ impl Written {
 }
 
 /// Code or a command of several lines.
-pub(super) fn code_of(args: &Value) -> Option<String> {
+fn code_of(args: &Value) -> Option<String> {
     let code = ["code", "command"].iter().find_map(|key| args[key].as_str())?;
     code.trim().contains('\n').then(|| for_person(code.trim_matches('\n')))
 }
@@ -250,6 +265,12 @@ mod tests {
         let last = calls.open(None).expect("a call");
         assert!(last.starts_with("[2] shell\nls\npwd\n(the program ended before it"), "{last}");
         assert_eq!(calls.unknown().map(|call| call.number).collect::<Vec<_>>(), [2]);
-        assert_eq!(calls.open(Some(3)), Err("there are calls 1 to 2".to_owned()));
+        let mut calls = calls;
+        for (id, text) in [("c", "1\tone"), ("d", "1\ttwo")] {
+            let (id, head) = (CallId::new(id), String::new());
+            calls.begin(id.clone(), "read", &json!({}), head).end_with(text.to_owned());
+            assert_eq!(calls.same_as(&id), (text == "1\tone").then_some(1));
+        }
+        assert_eq!(calls.open(Some(5)), Err("there are calls 1 to 4".to_owned()));
     }
 }

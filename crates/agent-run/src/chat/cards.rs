@@ -123,6 +123,7 @@ impl ChatCards {
         let _reads = inner.reads.lock().await;
         inner.show(card);
         let mut gone = Gone::unless_answered(inner, card);
+        gone.prompted = true;
         let reply = {
             let _types = Types::at(&inner.screen);
             loop {
@@ -198,12 +199,15 @@ struct Gone<'a> {
     inner: &'a Inner,
     id: String,
     title: String,
+    /// Whether its own prompt is up, which stays until a line was typed.
+    prompted: bool,
     answered: bool,
 }
 
 impl<'a> Gone<'a> {
     fn unless_answered(inner: &'a Inner, card: &Card) -> Self {
-        Self { inner, id: card.id.clone(), title: card.title.clone(), answered: false }
+        let (id, title) = (card.id.clone(), card.title.clone());
+        Self { inner, id, title, prompted: false, answered: false }
     }
 }
 
@@ -213,6 +217,9 @@ impl Drop for Gone<'_> {
         let explained = lock(&self.inner.explained).take().is_some_and(|id| id == self.id);
         if !self.answered && !explained {
             self.inner.screen.aside(&format!("the card \"{}\" is gone: {GONE}", self.title));
+        }
+        if !self.answered && self.prompted {
+            self.inner.screen.aside("press Enter to go on");
         }
     }
 }

@@ -22,6 +22,14 @@ pub(super) struct Layout {
     pub(super) lines: Vec<String>,
 }
 
+impl Layout {
+    /// A result that came before, which is not shown again.
+    pub(super) fn same_as(number: usize) -> Self {
+        let summary = in_style(FAINT, format!("the same as [{number}]")).to_string();
+        Self { summary, lines: Vec::new() }
+    }
+}
+
 /// Which lines of a result are shown at once; the rest is behind `/open`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {

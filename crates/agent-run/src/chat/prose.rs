@@ -31,8 +31,11 @@ pub(crate) struct Prose {
     shown: Look,
     word: Vec<(Look, char)>,
     spaces: usize,
-    /// Asterisks whose meaning the next letter tells.
+    /// Asterisks whose meaning the next letter tells, and the letter before them.
     stars: usize,
+    before: Option<char>,
+    /// What stands behind a backtick that is not closed yet.
+    ticked: Option<String>,
     begun: bool,
 }
 
@@ -81,6 +84,8 @@ impl Prose {
             return out;
         }
         self.settle(&mut out);
+        self.untick(&mut out);
+        self.take_stars(None, &mut out);
         self.flush(&mut out);
         if self.column > 0 {
             self.end_row(&mut out);
@@ -199,20 +204,49 @@ impl Prose {
         if matches!(self.block, Block::Code) {
             return self.put(c, out);
         }
-        if c == '*' && !self.look.code {
+        if let Some(mut ticked) = self.ticked.take() {
+            if c != '`' {
+                ticked.push(c);
+                self.ticked = Some(ticked);
+                return;
+            }
+            let look = self.look;
+            self.look.code = true;
+            ticked.chars().for_each(|c| self.put(c, out));
+            self.look = look;
+            self.before = Some('`');
+            return;
+        }
+        if c == '*' {
             self.stars += 1;
             return;
         }
+        self.take_stars(Some(c), out);
+        self.before = Some(c);
+        match c {
+            '`' => self.ticked = Some(String::new()),
+            c => self.put(c, out),
+        }
+    }
+
+    /// Reads asterisks by what stands around them: two begin or end bold letters, all others are what they are.
+    fn take_stars(&mut self, next: Option<char>, out: &mut String) {
         let stars = std::mem::take(&mut self.stars);
-        let opens = !self.look.strong && !c.is_whitespace();
-        if stars == 2 && (opens || self.look.strong) {
+        let begins = |c: char| c.is_alphanumeric() || "`\"'([_".contains(c);
+        let stands = |c: char| c.is_whitespace() || "(['\"".contains(c);
+        let opens = next.is_some_and(begins) && self.before.is_none_or(stands);
+        if stars == 2 && (self.look.strong || opens) {
             self.look.strong = !self.look.strong;
         } else {
             (0..stars).for_each(|_| self.put('*', out));
         }
-        match c {
-            '`' => self.look.code = !self.look.code,
-            c => self.put(c, out),
+    }
+
+    /// Shows a backtick that nothing closed as what it is.
+    fn untick(&mut self, out: &mut String) {
+        if let Some(ticked) = self.ticked.take() {
+            self.put('`', out);
+            ticked.chars().for_each(|c| self.put(c, out));
         }
     }
 
@@ -292,10 +326,9 @@ impl Prose {
     }
 
     fn end_line(&mut self, out: &mut String) {
-        let stars = std::mem::take(&mut self.stars);
-        if stars != 2 || !self.look.strong {
-            (0..stars).for_each(|_| self.put('*', out));
-        }
+        self.untick(out);
+        self.take_stars(None, out);
+        self.before = None;
         self.flush(out);
         self.spaces = 0;
         self.end_row(out);
@@ -381,6 +414,11 @@ mod tests {
         );
         assert_eq!(plain("2 ** 3, *so* and a * b\n---\n", 40), "  2 ** 3, *so* and a * b\n  ---\n");
         assert_eq!(plain("**bold** and `a*b**c`", 40), "  bold and a*b**c\n");
+        assert_eq!(
+            plain("2**3, src/**/*.rs, it`s __init__", 40),
+            "  2**3, src/**/*.rs, it`s __init__\n"
+        );
+        assert_eq!(plain("(**so**) **", 40), "  (so) **\n");
         assert_eq!(
             plain("-5 degrees, #1, 10 of 12\n10.5\n", 40),
             "  -5 degrees, #1, 10 of 12\n  10.5\n"

@@ -12,9 +12,9 @@ use serde_json::Value;
 
 use super::{
     again::Again,
-    calls::{Calls, code_of},
+    calls::Calls,
     cards::ChatCards,
-    layout::{self, Seen},
+    layout::{self, Layout, Seen},
     saved::Journal,
     screen::Screen,
 };
@@ -138,7 +138,7 @@ impl Turns {
         } else {
             head(number, name, args)
         };
-        state.calls.begin(id.clone(), name, head.clone(), code_of(args));
+        state.calls.begin(id.clone(), name, args, head.clone());
         drop(state);
         self.screen.line(&head);
     }
@@ -176,9 +176,13 @@ impl Turns {
         let mut rows = self.code(call);
         call.end_with(for_person(&text));
         let number = call.number;
+        let same = state.calls.same_as(id).filter(|_| result.is_ok());
         drop(state);
         let seen = if self.cards.showed(id) { Seen::OnCard } else { Seen::Not };
-        let shown = layout::of(name, result, number, seen);
+        let shown = match same {
+            Some(same) => Layout::same_as(same),
+            None => layout::of(name, result, number, seen),
+        };
         let columns = self.screen.columns();
         let took = in_style(FAINT, format!("{:.1} s", took.as_secs_f64()));
         let end = format!("[{number}] {}: {}, {took}", for_person(name), shown.summary);

@@ -178,3 +178,35 @@ fn one_reader_has_the_keyboard_at_a_time() {
     let said = |words: &str| server.requests().iter().any(|asked| asked.last().trim() == words);
     assert!(said("hello") && !said("y"), "an answer to a card was said to the model");
 }
+
+#[test]
+fn what_is_typed_at_a_card_that_is_gone_answers_nothing_and_is_not_lost() {
+    let gate = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| Some(gate.path().join(name));
+    let kill = Rule::call("vibe_kill", json!({"worker_id": "w1"}));
+    let (home, server) = with_workers(vec![
+        when("make one", Rule { until_file: file("worker"), ..write("one.txt") }),
+        when("delegate", spawn("one")),
+        when("is running", Rule { until_file: file("agent"), ..kill }),
+        done(),
+    ]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("--vibe chat");
+    terminal.says("delegate");
+    terminal.shows("[1] vibe_spawn: ");
+    fs::write(gate.path().join("worker"), "").expect("a file");
+    terminal.until_card();
+    terminal.begins("left ");
+    terminal.shows("answer> left");
+    fs::write(gate.path().join("agent"), "").expect("a file");
+    let screen = terminal.shows("press Enter to go on");
+    assert!(screen.contains("the card \"write: create `one.txt`\" is gone"), "{screen}");
+    terminal.types("over");
+    terminal.shows("nothing was answered");
+    terminal.shows("All is said.");
+    terminal.until("the next prompt", |screen| screen.trim_end().ends_with("\u{203a} left over"));
+    assert!(!home.checkout.path().join("one.txt").exists());
+    terminal.types("");
+    terminal.shows_times("All is said.", 2);
+    assert_eq!(server.requests().last().expect("a request").last().trim(), "left over");
+}

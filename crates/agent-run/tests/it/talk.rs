@@ -2,7 +2,7 @@
 
 use std::{fs, process::Command};
 
-use agent_testkit::model::{Break, How, Rule};
+use agent_testkit::model::{Break, How, Rule, When};
 use serde_json::json;
 
 use crate::{
@@ -157,19 +157,42 @@ fn after_a_kill_it_is_said_what_was_cut_off() {
 }
 
 #[test]
-fn an_answer_that_comes_again_is_shown_once() {
+fn what_comes_again_is_shown_once() {
     let broken = Rule {
         text: ["Hello ", "wide ", "world", " and"].map(str::to_owned).to_vec(),
         breaks: Some(Break { after: 4, how: How::Cut }),
         ..Rule::default()
     };
-    let (home, _server) = talking(&[], vec![broken, Rule::text("Hello wide world and all.")]);
+    let read = json!({"path": "a.txt"});
+    let (home, _server) = talking(
+        &[("a.txt", "apple\n")],
+        vec![
+            when(
+                "twice",
+                Rule::call("read", read.clone()).and_call("search", json!({"pattern": "pear"})),
+            ),
+            Rule {
+                when: When { last: Some("apple".to_owned()), ..When::default() },
+                ..Rule::call("read", read)
+            },
+            broken,
+            Rule::text("Hello wide world and all."),
+            done(),
+        ],
+    );
     let Some(terminal) = Terminal::open(&home) else { return };
     terminal.agent_run("chat");
     terminal.says("greet");
     let screen = terminal.shows("all.");
     assert!(screen.contains("asked again in"), "{screen}");
     assert_eq!(screen.matches("Hello").count(), 1, "{screen}");
+    terminal.says("twice");
+    let screen = terminal.shows("All is said.");
+    // Each result is under its own number, and one that came before is named.
+    for row in ["[1] read: 1 line, ", "[2] search: no match, ", "[3] read: the same as [1], "] {
+        assert!(screen.contains(row), "{row}\n{screen}");
+    }
+    assert_eq!(screen.matches("1   apple").count(), 1, "{screen}");
 }
 
 #[test]
