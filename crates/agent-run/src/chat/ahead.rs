@@ -32,6 +32,8 @@ struct Inner {
     on: AtomicBool,
     typed: Mutex<Typed>,
     changed: Notify,
+    /// Ctrl-C was pressed where nobody waited for a line.
+    interrupted: Notify,
     /// Ends the reading, so that the line editor can begin.
     wake: PipeWriter,
     woken: PipeReader,
@@ -59,8 +61,9 @@ impl Ahead {
     pub(crate) fn new() -> io::Result<Self> {
         let (woken, wake) = io::pipe()?;
         rustix::io::ioctl_fionbio(&wake, true)?;
-        let (on, typed, changed) = (AtomicBool::new(false), Mutex::default(), Notify::new());
-        Ok(Self { inner: Arc::new(Inner { on, typed, changed, wake, woken }) })
+        let (on, typed) = (AtomicBool::new(false), Mutex::default());
+        let (changed, interrupted) = (Notify::new(), Notify::new());
+        Ok(Self { inner: Arc::new(Inner { on, typed, changed, interrupted, wake, woken }) })
     }
 
     /// Says that the model is at work from now on, or is not any more.
@@ -83,6 +86,16 @@ impl Ahead {
     /// Waits until something was typed.
     pub(crate) async fn changed(&self) {
         self.inner.changed.notified().await;
+    }
+
+    /// Ends the turn, as Ctrl-C does.
+    pub(super) fn interrupt(&self) {
+        self.inner.interrupted.notify_one();
+    }
+
+    /// Waits until somebody pressed Ctrl-C where nobody waited for a line.
+    pub(crate) async fn interrupted(&self) {
+        self.inner.interrupted.notified().await;
     }
 
     /// The first line that was typed ahead.

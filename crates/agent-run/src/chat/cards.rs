@@ -15,10 +15,7 @@ use super::{
     editor::{For, Line, LineEditor},
     screen::Screen,
 };
-use crate::{
-    style::{FAINT, in_style},
-    terminal::{card_rows, read_answer},
-};
+use crate::terminal::{card_rows, read_answer};
 
 /// What is typed at a card.
 const PROMPT: &str = "answer> ";
@@ -114,8 +111,7 @@ impl ChatCards {
             inner.screen.line(&format!("{prompt}{}", for_person(&line)));
             return Line::Text(line);
         }
-        let _types = Types::at(&inner.screen);
-        inner.editor.line(prompt, For::Conversation).await
+        inner.editor.line(prompt, For::Conversation, inner.screen.typing()).await
     }
 
     async fn ask_here(&self, card: &Card) -> Reply {
@@ -124,20 +120,17 @@ impl ChatCards {
         inner.show(card);
         let mut gone = Gone::unless_answered(inner, card);
         gone.prompted = true;
-        let reply = {
-            let _types = Types::at(&inner.screen);
-            loop {
-                match inner.editor.line(PROMPT, For::Card).await {
-                    Line::Text(typed) => match read_answer(card, &typed) {
-                        Ok(reply) => break reply,
-                        Err(hint) => inner.screen.line(&in_style(FAINT, hint).to_string()),
-                    },
-                    Line::Interrupted => {
-                        inner.interrupted.notify_one();
-                        break Reply::Skipped;
-                    }
-                    Line::End => break Reply::Withdrawn,
+        let reply = loop {
+            match inner.editor.line(PROMPT, For::Card, inner.screen.typing()).await {
+                Line::Text(typed) => match read_answer(card, &typed) {
+                    Ok(reply) => break reply,
+                    Err(hint) => inner.screen.aside(hint),
+                },
+                Line::Interrupted => {
+                    inner.interrupted.notify_one();
+                    break Reply::Skipped;
                 }
+                Line::End => break Reply::Withdrawn,
             }
         };
         gone.answered = true;
@@ -175,22 +168,6 @@ fn in_words(card: &Card, reply: &Reply) -> String {
             words.collect::<Vec<_>>().join(", ")
         }
         _ => "skipped".to_owned(),
-    }
-}
-
-/// Somebody types, until a line is there or is not wanted any more.
-struct Types<'a>(&'a Screen);
-
-impl<'a> Types<'a> {
-    fn at(screen: &'a Screen) -> Self {
-        screen.typing(true);
-        Self(screen)
-    }
-}
-
-impl Drop for Types<'_> {
-    fn drop(&mut self) {
-        self.0.typing(false);
     }
 }
 

@@ -15,6 +15,10 @@ use tokio::sync::oneshot;
 use super::ahead::Ahead;
 use crate::style::{FAINT, in_style, remark};
 
+/// What is said of an answer to a card that went away.
+const LATE: &str =
+    "that card is gone, and nothing was answered; what you typed stands in the next prompt";
+
 /// What came of asking for a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Line {
@@ -46,6 +50,8 @@ struct Wish {
     prompt: String,
     purpose: For,
     answer: oneshot::Sender<Line>,
+    /// Dropped when nobody types any more, which may be after whoever asked is gone.
+    during: Box<dyn Send>,
 }
 
 /// Where something is printed while somebody types: above the line.
@@ -81,14 +87,21 @@ impl LineEditor {
         if at_work {
             // The thread waits for a wish.
             let (answer, _) = oneshot::channel();
-            let _ = self.wishes.send(Wish { prompt: String::new(), purpose: For::Card, answer });
+            let (prompt, purpose) = (String::new(), For::Card);
+            let _ = self.wishes.send(Wish { prompt, purpose, answer, during: Box::new(()) });
         }
     }
 
-    /// The next line.
-    pub(crate) async fn line(&self, prompt: &str, purpose: For) -> Line {
+    /// The next line. What is given along is dropped when it is there, also where this future was dropped before.
+    pub(crate) async fn line(
+        &self,
+        prompt: &str,
+        purpose: For,
+        during: impl Send + 'static,
+    ) -> Line {
         let (answer, line) = oneshot::channel();
-        let wish = Wish { prompt: prompt.to_owned(), purpose, answer };
+        let (prompt, during) = (prompt.to_owned(), Box::new(during));
+        let wish = Wish { prompt, purpose, answer, during };
         let sent = self.wishes.send(wish);
         self.ahead.stop_reading();
         match sent {
@@ -136,7 +149,8 @@ impl Reader {
     }
 
     fn answer(&mut self, wish: Wish) -> Line {
-        let initial = match wish.purpose {
+        let Wish { prompt, purpose, answer, during } = wish;
+        let initial = match purpose {
             For::Conversation => self.ahead.take_begun(),
             For::Card => {
                 if io::stdin().is_terminal() {
@@ -145,23 +159,24 @@ impl Reader {
                 String::new()
             }
         };
-        let line = match self.editor.readline_with_initial(&wish.prompt, (&initial, "")) {
+        let line = match self.editor.readline_with_initial(&prompt, (&initial, "")) {
             Ok(text) => Line::Text(text),
             Err(ReadlineError::Interrupted) => Line::Interrupted,
             Err(_) => Line::End,
         };
-        if let (Line::Text(text), For::Conversation) = (&line, wish.purpose) {
+        // Before whoever waits goes on, and asks for the next one.
+        drop(during);
+        if let (Line::Text(text), For::Conversation) = (&line, purpose) {
             self.remember(text);
         }
-        if let Err(Line::Text(text)) = wish.answer.send(line.clone())
-            && !text.trim().is_empty()
-        {
-            // A card that went away while its answer was typed.
-            remark(in_style(
-                FAINT,
-                "that card is gone, and nothing was answered; what you typed stands in the next prompt",
-            ));
-            self.ahead.keep(&text);
+        // A card that went away while its answer was typed.
+        match answer.send(line.clone()) {
+            Err(Line::Text(text)) if !text.trim().is_empty() => {
+                remark(in_style(FAINT, LATE));
+                self.ahead.keep(&text);
+            }
+            Err(Line::Interrupted) => self.ahead.interrupt(),
+            _ => {}
         }
         line
     }

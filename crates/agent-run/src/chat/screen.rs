@@ -29,8 +29,8 @@ pub(crate) struct Screen {
 #[derive(Debug, Default)]
 struct State {
     prose: Prose,
-    /// Whether somebody types.
-    typing: bool,
+    /// How many lines are typed at or waited for: one, and one more where a card that is gone has left its line.
+    typing: usize,
     /// What a model wrote meanwhile.
     held: String,
     /// What goes on, in rows below the cursor.
@@ -64,7 +64,7 @@ impl Screen {
         let mut state = self.state();
         let mut text = rows.join("\n");
         text.push('\n');
-        if state.typing && self.editor.print_above(&coloured(&text)) {
+        if state.typing > 0 && self.editor.print_above(&coloured(&text)) {
             return;
         }
         let rest = state.prose.end();
@@ -86,7 +86,7 @@ impl Screen {
     /// A piece of the model's text.
     pub(crate) fn piece(&self, text: &str) {
         let mut state = self.state();
-        if state.typing {
+        if state.typing > 0 {
             // It would run on behind what is being typed.
             state.held.push_str(text);
             return;
@@ -113,25 +113,35 @@ impl Screen {
         state.draw();
     }
 
-    /// Says that somebody types now, or does not any more.
-    pub(crate) fn typing(&self, typing: bool) {
+    /// Says that somebody types, until what it gives is dropped.
+    pub(crate) fn typing(&self) -> Typing {
         let mut state = self.state();
-        if typing {
-            let rest = state.prose.end();
-            state.print(&rest);
-            state.erase();
-            state.below.clear();
-        }
-        state.typing = typing;
-        if !typing && !state.held.is_empty() {
-            let held = std::mem::take(&mut state.held);
-            drop(state);
-            self.piece(&held);
-        }
+        let rest = state.prose.end();
+        state.print(&rest);
+        state.erase();
+        state.below.clear();
+        state.typing += 1;
+        drop(state);
+        Typing(self.clone())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Somebody types. What the model writes meanwhile is printed when nobody does any more.
+pub(crate) struct Typing(Screen);
+
+impl Drop for Typing {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.typing -= 1;
+        if state.typing == 0 && !state.held.is_empty() {
+            let held = std::mem::take(&mut state.held);
+            drop(state);
+            self.0.piece(&held);
+        }
     }
 }
 
@@ -161,7 +171,7 @@ impl State {
 
     /// Draws the rows below, and puts the cursor back.
     fn draw(&mut self) {
-        if self.typing || self.below.is_empty() {
+        if self.typing > 0 || self.below.is_empty() {
             return;
         }
         let Some(columns) = columns::of(io::stdout()) else { return };

@@ -173,6 +173,7 @@ impl Talk {
                 turn = turn => Some(turn),
                 _ = interrupts.recv() => None,
                 () = self.cards.interrupted() => None,
+                () = self.editor.ahead().interrupted() => None,
                 never = work => match never {},
             }
         };

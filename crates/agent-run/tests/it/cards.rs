@@ -113,7 +113,7 @@ fn a_card_that_comes_up_while_somebody_types_is_answered_beside_the_line() {
     let screen = terminal.shows("type /answer and what you would answer");
     assert!(screen.contains("┌ permission, asked by w1 (one)\n"), "{screen}");
     // What was begun stands where it stood, and is no answer that the card takes.
-    assert!(screen.trim_end().ends_with("\u{203a} /answer perh"), "{screen}");
+    terminal.until("the line", |screen| screen.trim_end().ends_with("\u{203a} /answer perh"));
     terminal.types("aps");
     terminal.shows_times("type a number, y, n, always or never", 2);
     terminal.says("/answer y");
@@ -201,6 +201,8 @@ fn what_is_typed_at_a_card_that_is_gone_answers_nothing_and_is_not_lost() {
     fs::write(gate.path().join("agent"), "").expect("a file");
     let screen = terminal.shows("press Enter to go on");
     assert!(screen.contains("the card \"write: create `one.txt`\" is gone"), "{screen}");
+    // The line is still there; what the model says waits until it is not.
+    terminal.until("the line", |screen| screen.trim_end().ends_with("answer> left"));
     terminal.types("over");
     terminal.shows("nothing was answered");
     terminal.shows("All is said.");
