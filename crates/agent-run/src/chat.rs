@@ -4,6 +4,7 @@ mod again;
 mod ahead;
 mod calls;
 mod cards;
+mod commands;
 mod crew;
 mod editor;
 mod layout;

@@ -71,9 +71,13 @@ impl Screen {
         state.print(&(rest + &text));
     }
 
-    /// A sequence of which the terminal makes something else than letters, which leaves the cursor in a line of its own.
+    /// A sequence of which the terminal makes something else than letters, such as an image. It would stand in the way of what
+    /// is typed, so then there is none.
     pub(crate) fn sequence(&self, sequence: &str) {
         let mut state = self.state();
+        if state.typing > 0 {
+            return;
+        }
         let rest = state.prose.end();
         state.print(&rest);
         let erased = state.erased();

@@ -132,15 +132,13 @@ impl Turns {
     fn started(&self, id: &CallId, name: &str, args: &Value) {
         let mut state = self.state();
         let number = state.calls.len() + 1;
+        let whole = head(number, name, args);
         // The question is on its card.
-        let head = if name == "ask_user" {
-            head(number, name, &Value::Null)
-        } else {
-            head(number, name, args)
-        };
-        state.calls.begin(id.clone(), name, args, head.clone());
+        let shown =
+            if name == "ask_user" { head(number, name, &Value::Null) } else { whole.clone() };
+        state.calls.begin(id.clone(), name, args, whole);
         drop(state);
-        self.screen.line(&head);
+        self.screen.line(&shown);
     }
 
     /// Notes what the model is at.
