@@ -212,3 +212,24 @@ fn what_is_typed_at_a_card_that_is_gone_answers_nothing_and_is_not_lost() {
     terminal.shows_times("All is said.", 2);
     assert_eq!(server.requests().last().expect("a request").last().trim(), "left over");
 }
+
+#[test]
+fn it_is_said_that_nobody_is_asked_before_what_a_command_worker_does() {
+    let (home, _server) = talking(&[], vec![done()]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    const CONSENT: &str =
+        "no card is shown before what it does: naming it and turning workers on is your consent";
+    terminal.agent_run("--worker 'fast=cat {brief}' chat");
+    terminal.until_prompt();
+    assert!(!terminal.screen().replace('\n', "").contains("your consent"), "{}", terminal.screen());
+    terminal.says("/vibe on");
+    let said = |screen: &str| screen.replace("\n    ", " ").contains(CONSENT);
+    let screen = terminal.until("the consent", said);
+    assert!(screen.contains("workers: fast is the command `cat {brief}`"), "{screen}");
+    terminal.until_prompt();
+    terminal.presses("C-d");
+    terminal.shows("status 0");
+    terminal.clears();
+    terminal.agent_run("--vibe --worker 'fast=cat {brief}' chat");
+    terminal.until("the consent", said);
+}
