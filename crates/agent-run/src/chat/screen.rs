@@ -64,8 +64,12 @@ impl Screen {
         let mut state = self.state();
         let mut text = rows.join("\n");
         text.push('\n');
-        if state.typing > 0 && self.editor.print_above(&coloured(&text)) {
-            return;
+        if state.typing > 0 {
+            // In the order in which it came.
+            text.insert_str(0, &state.take_held(self.columns()));
+            if self.editor.print_above(&coloured(&text)) {
+                return;
+            }
         }
         let rest = state.prose.end();
         state.print(&(rest + &text));
@@ -102,7 +106,13 @@ impl Screen {
     /// Ends the model's text.
     pub(crate) fn end_text(&self) {
         let mut state = self.state();
-        let rest = state.prose.end();
+        let rest = match state.typing {
+            0 => state.prose.end(),
+            _ => state.take_held(self.columns()),
+        };
+        if rest.is_empty() || state.typing > 0 && self.editor.print_above(&coloured(&rest)) {
+            return;
+        }
         state.print(&rest);
     }
 
@@ -150,6 +160,13 @@ impl Drop for Typing {
 }
 
 impl State {
+    /// What a model wrote while somebody typed, as it is shown.
+    fn take_held(&mut self, columns: Option<usize>) -> String {
+        let mut prose = Prose::default();
+        let shown = prose.push(&std::mem::take(&mut self.held), columns);
+        shown + &prose.end()
+    }
+
     /// Prints what stays, and what goes on below it.
     fn print(&mut self, text: &str) {
         if text.is_empty() {
