@@ -127,6 +127,11 @@ impl Debugger {
         Self { inner: Arc::new(inner) }
     }
 
+    /// Whether programs of the checkout may be started.
+    pub(crate) fn is_trusted(&self) -> bool {
+        self.inner.checkout.trust != Trust::Untrusted
+    }
+
     /// Which adapters fit here, and why the others do not.
     pub async fn adapters(&self) -> AdaptersReport {
         let checkout = &self.inner.checkout;

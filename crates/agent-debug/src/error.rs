@@ -84,7 +84,8 @@ pub(crate) fn not_trusted(what: &str) -> ToolError {
         ErrorKind::Denied,
         "not_trusted",
         format!(
-            "{what} runs code of a checkout that nobody trusts; ask the person to trust it, then try again"
+            "{what} runs code of a checkout that nobody trusts, so it was not asked about and nothing was done; \
+             only the person can change that, by beginning the run anew with --trust (a host: with \"trust\": true)"
         ),
     )
 }

@@ -6,7 +6,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use agent_tool_core::{
     BoxFuture, Context, Preview, PreviewKind, Tier, Tool, ToolError, ToolOutput, ToolResult,
-    ToolSpec, clip_middle, parse_args,
+    ToolSpec, clip, clip_middle, parse_args,
 };
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 pub use self::args::{DebugArgs, Op};
 use crate::{
     AttachArgs, BreakpointsArgs, Debugger, LaunchArgs, MAX_RESULT_BYTES, MAX_WAIT_TIME, RunArgs,
-    Step,
+    Step, error::not_trusted,
 };
 
 const DESCRIPTION: &str = "Drives a debugger: one session at a time, which ends after 30 minutes. \
@@ -63,6 +63,8 @@ impl Tool for Debug {
             let parsed: DebugArgs = parse_args(&self.spec, args.clone())?;
             parsed.check()?;
             let about = match parsed.op {
+                // Nobody is asked for what is refused whatever they say.
+                Op::Launch if !self.debugger.is_trusted() => return Err(not_trusted("launch")),
                 Op::Launch => {
                     let words = parsed.program.iter().chain(parsed.args.iter().flatten());
                     words.map(|word| format!("{word:?}")).collect::<Vec<_>>().join(" ")
@@ -77,10 +79,8 @@ impl Tool for Debug {
                 _ => String::new(),
             };
             let title = format!("debug: {} {about}", parsed.op.name());
-            let mut preview = Preview::of_arguments(&self.spec, args);
-            preview.title = agent_tool_core::clip(title.trim_end(), TITLE_CHARS).text;
-            preview.kind = PreviewKind::Execute;
-            Ok(preview)
+            let title = clip(title.trim_end(), TITLE_CHARS).text.replace('\n', " ");
+            Ok(Preview::new(PreviewKind::Execute, title).with_body(parsed.in_words()))
         })
     }
 }

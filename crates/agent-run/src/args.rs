@@ -53,10 +53,11 @@ pub(crate) struct Options {
     /// The model of a conversation: NAME, anthropic:NAME or openai:NAME [default: `model` of your config.toml]
     #[arg(long, global = true, value_name = "MODEL")]
     pub model: Option<String>,
-    /// What background workers of a tier are: TIER=COMMAND, such as 'fast=claude -p {brief}'; once for each tier
+    /// What background workers of a tier are: TIER=COMMAND, such as 'fast=claude -p {brief}'; once for each tier. No card is shown
+    /// before what such a command does: naming it is your consent
     #[arg(long, global = true, value_name = "TIER=COMMAND")]
     pub worker: Vec<String>,
-    /// Turn on background workers, the tools vibe_*
+    /// Turn on background workers, the tools vibe_*. Where they are commands, this is your consent to what they do
     #[arg(long, global = true)]
     pub vibe: bool,
     /// Print results as JSON, one object a line
@@ -133,7 +134,8 @@ pub(crate) enum Printed {
 
 const CHAT_HELP: &str = "\
 The model is `model` in your own config.toml, or --model. In the conversation /help lists what can be
-typed; Ctrl-C ends the current step, twice leaves. With --prompt a call that would ask is refused unless
+typed; what is typed while the model works is said next; Ctrl-C ends the current step, and once more
+within 5 s leaves. AGENT_RUN_IMAGES (kitty, iterm2, sixel, none) says how the terminal shows images. With --prompt a call that would ask is refused unless
 --approve all is given; it ends with 0 when the model was done, with 1 when anything else ended it.";
 
 const CALL_HELP: &str = "\

@@ -156,6 +156,9 @@ fn run(options: &Options, trees: Trees, calls: Vec<ToolCall>) -> Result<ExitCode
             let said = format!("this checkout is not trusted: {}", config.trust.said_by());
             remark(in_style(FAINT, said));
         }
+        if let Some(consent) = config.workers.consent().filter(|_| options.vibe) {
+            remark(in_style(FAINT, consent));
+        }
         let assembled = assemble(&config, wishes)?;
         let mut telling = Telling::of(&assembled.run);
         let made = tokio::select! {

@@ -4,6 +4,7 @@ mod args;
 mod artifacts;
 mod assemble;
 mod chat;
+mod columns;
 mod commands;
 mod config;
 mod models;

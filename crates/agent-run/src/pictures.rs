@@ -1,14 +1,19 @@
-//! Images of results, saved where a person can open them.
+//! Images of results: saved where a person can open them, and shown where the terminal can.
+
+mod protocol;
+mod sixel;
 
 use std::{
-    fs,
+    env, fs, io,
     path::{Path, PathBuf},
     sync::atomic::{AtomicUsize, Ordering},
 };
 
 use agent_tool_core::Part;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use rustix::termios::tcgetwinsize;
 
+use self::protocol::{Protocol, Room};
 use crate::state::State;
 
 /// The images of a run, numbered from 1.
@@ -37,6 +42,18 @@ impl Pictures {
             Err(why) => format!("an image that was not saved: {why}"),
         })
     }
+
+    /// The sequence that shows an image on standard output. None for a part that is no image, and where that is no terminal
+    /// which is known to show images.
+    pub(crate) fn shown(&self, part: &Part) -> Option<String> {
+        let Part::Image { base64, .. } = part else { return None };
+        let size = tcgetwinsize(io::stdout()).ok()?;
+        let protocol = Protocol::of(|name| env::var(name).ok())?;
+        let columns = usize::from(size.ws_col);
+        let letter_pixels =
+            u32::from(size.ws_xpixel).checked_div(u32::from(size.ws_col)).unwrap_or(0);
+        protocol.sequence(base64, Room { columns, letter_pixels })
+    }
 }
 
 /// `image/svg+xml` is `svg`.
@@ -50,4 +67,22 @@ fn write(path: &Path, base64: &str) -> Result<(), String> {
         let _ = fs::remove_file(path);
     }
     State::write(path, &bytes).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    /// A PNG whose left half is red and whose right half is clear.
+    pub(super) fn png(width: u32, height: u32) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut encoder = png::Encoder::new(&mut bytes, width, height);
+        encoder.set_color(png::ColorType::Rgba);
+        encoder.set_depth(png::BitDepth::Eight);
+        let mut writer = encoder.write_header().expect("a header");
+        let row =
+            (0..width).flat_map(|x| if x < width / 2 { [255, 0, 0, 255] } else { [0, 0, 0, 0] });
+        let row: Vec<u8> = row.collect();
+        writer.write_image_data(&row.repeat(height as usize)).expect("an image");
+        writer.finish().expect("an end");
+        bytes
+    }
 }

@@ -12,6 +12,10 @@ pub(crate) const FAINT: Style = Style::new().dimmed();
 pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
 pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
 pub(crate) const PLACE: Style = AnsiColor::Cyan.on_default();
+/// A person is asked whether something may be done.
+pub(crate) const ASKS: Style = AnsiColor::Yellow.on_default().bold();
+/// Code within what somebody says.
+pub(crate) const CODE: Style = AnsiColor::Cyan.on_default();
 pub(crate) const ALERT: Style = AnsiColor::Red.on_default().bold();
 
 /// Text in a style.

@@ -9,7 +9,10 @@ use agent_tool_core::{BoxFuture, Card, CardError, CardKind, CardPort, Effect, Re
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::{Mutex, mpsc};
 
-use crate::style::{FAINT, STRONG, diff, in_style, remark};
+use crate::{
+    columns::{self, with_margin},
+    style::{ASKS, FAINT, PLACE, STRONG, diff, in_style, remark},
+};
 
 /// Lines that were typed while no card was up wait here, up to so many, and are dropped by the next
 /// card: an answer is to the card that its writer saw.
@@ -69,7 +72,7 @@ impl CardPort for Terminal {
             let lines = lines.get_or_insert_with(read_lines);
             while lines.try_recv().is_ok() {}
             // In one piece: whoever looks sees a card or none.
-            remark(card_lines(&card).join("\n"));
+            remark(card_rows(&card, columns::of(io::stderr())).join("\n"));
             loop {
                 let Some(line) = lines.recv().await else { return Ok(Reply::Withdrawn) };
                 match read_answer(&card, &line) {
@@ -85,34 +88,44 @@ impl CardPort for Terminal {
     }
 }
 
-/// A card as lines: what it is about, who asks, what it would do, the numbered options, how to answer.
-pub(crate) fn card_lines(card: &Card) -> Vec<String> {
-    let about = match card.kind {
-        CardKind::Question => "question",
-        CardKind::Permission => "permission",
+/// The margin of a card. What a model or a tool wrote stands behind it, on every row, so that no question looks like a permission.
+const MARGIN: &str = "│ ";
+
+/// A card as rows: its kind and who asks, then in a margin what it is about, what it would do and the numbered options, then how
+/// it is answered.
+pub(crate) fn card_rows(card: &Card, columns: Option<usize>) -> Vec<String> {
+    let (about, style) = match card.kind {
+        CardKind::Question => ("question", PLACE),
+        CardKind::Permission => ("permission", ASKS),
     };
     let asker = card.asked_by.last().map_or("the agent", |caller| caller.name.as_str());
-    let title = in_style(STRONG, &card.title);
-    let mut lines =
-        vec![format!("\n{title} {}", in_style(FAINT, format!("({about}, asked by {asker})")))];
+    let margin = in_style(style, MARGIN).to_string();
+    let margin = |text: &str| with_margin(text, columns, &margin);
+    let mut rows = vec![String::new()];
+    rows.push(
+        in_style(style, format!("┌ {about}, asked by {}", asker.replace('\n', " "))).to_string(),
+    );
+    rows.extend(margin(&in_style(STRONG, &card.title).to_string()));
     if !card.body.is_empty() {
-        lines.push(card.body.clone());
+        rows.extend(margin(&card.body));
     }
     if let Some(preview) = &card.preview {
-        if preview.title != card.title {
-            lines.push(preview.title.clone());
+        if !card.title.ends_with(&preview.title) {
+            rows.extend(margin(&preview.title));
         }
-        lines.push(diff(&preview.body).trim_end_matches('\n').to_owned());
+        rows.extend(margin(&diff(&preview.body)));
     }
     for (number, option) in (1..).zip(&card.options) {
         let word = WORDS.iter().find(|(.., effect)| option.effect == Some(*effect));
         let word = word.map_or(String::new(), |(word, ..)| format!(" ({word})"));
         let more = option.description.as_deref().unwrap_or_default();
         let number = in_style(STRONG, number);
-        lines.push(format!("  {number} {}{word} {}", option.label, in_style(FAINT, more)));
+        let more =
+            if more.is_empty() { String::new() } else { format!(" {}", in_style(FAINT, more)) };
+        rows.extend(margin(&format!("  {number} {}{word}{more}", option.label)));
     }
-    lines.push(in_style(FAINT, prompt(card)).to_string());
-    lines
+    rows.push(format!("{} {}", in_style(style, "└"), in_style(FAINT, prompt(card))));
+    rows
 }
 
 fn prompt(card: &Card) -> &'static str {
@@ -175,6 +188,25 @@ mod tests {
         let mut card = Card::new(CardKind::Question, "card_1", CallId::new("call_1"), "Which?");
         card.options = vec![CardOption::new("a", "A"), CardOption::new("b", "B")];
         card
+    }
+
+    #[test]
+    fn a_question_of_many_lines_is_no_permission() {
+        let mut card = card();
+        card.title = "Continue?".to_owned();
+        card.body = format!(
+            "\n┌ permission, asked by the agent\n│ shell: run `ls`\n  1 allow once (y)\n└ type a number\n{}",
+            "word ".repeat(30)
+        );
+        card.options[0].label = "a\n┌ permission".to_owned();
+        let rows: Vec<String> = card_rows(&card, Some(40))
+            .iter()
+            .map(|row| anstream::adapter::strip_str(row).to_string())
+            .collect();
+        assert_eq!(rows[..3], ["", "┌ question, asked by the agent", "│ Continue?"]);
+        let (last, within) = rows[2..].split_last().expect("rows");
+        assert!(within.iter().all(|row| row.starts_with(MARGIN)), "{within:#?}");
+        assert_eq!(last, "└ type a number, or s to skip");
     }
 
     #[test]

@@ -79,6 +79,24 @@ impl WorkersConfig {
         WorkerTier::ALL.map(|tier| (tier, self.of(tier)))
     }
 
+    /// What is to be said where workers are turned on of which one is a command: nobody asks before what it does.
+    pub(crate) fn consent(&self) -> Option<String> {
+        let commands: Vec<String> = self
+            .tiers()
+            .into_iter()
+            .filter_map(|(tier, worker)| match worker? {
+                WorkerConfig::Command(line) => Some(format!("{tier} is the command `{line}`")),
+                WorkerConfig::Model(_) => None,
+            })
+            .collect();
+        (!commands.is_empty()).then(|| {
+            format!(
+                "workers: {}. It works on this machine by itself, and no card is shown before what it does: naming it and turning workers on is your consent",
+                commands.join(", ")
+            )
+        })
+    }
+
     fn of(&self, tier: WorkerTier) -> Option<&WorkerConfig> {
         match tier {
             WorkerTier::Fast => self.fast.as_ref(),

@@ -128,6 +128,9 @@ impl Approval {
             }
             First::Own(reply) => reply,
         };
+        if matches!(reply, Ok(Reply::Skipped)) {
+            return Ruling::refused(Decider::Person, skipped(spec));
+        }
         let effect = match reply.and_then(|reply| chosen(&reply)) {
             Ok(effect) => effect,
             Err(why) => return Ruling::refused(Decider::Nobody, no_answer(spec, &why)),
@@ -272,6 +275,15 @@ fn no_approver(spec: &ToolSpec) -> ToolError {
          nobody was asked; go on without it, or say in your answer that it needs approval"
     );
     ToolError::new(ErrorKind::Denied, "no_approver", message)
+}
+
+fn skipped(spec: &ToolSpec) -> ToolError {
+    let name = &spec.name;
+    let message = format!(
+        "{name} needs approval and the person skipped the card, which lets nothing through; nothing was \
+         done; do not repeat it, go on without it, or say in your answer that it needs approval"
+    );
+    ToolError::new(ErrorKind::Denied, "no_answer", message)
 }
 
 fn no_answer(spec: &ToolSpec, why: &CardError) -> ToolError {

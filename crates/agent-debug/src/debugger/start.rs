@@ -2,7 +2,6 @@
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
-use agent_process::Trust;
 use agent_tool_core::ToolError;
 
 use super::{Debugger, run::LAUNCH_TIME};
@@ -111,7 +110,7 @@ impl Debugger {
     pub async fn launch(&self, args: &LaunchArgs) -> Result<RunReport, ToolError> {
         let _operating = self.operate("launch")?;
         self.free().await?;
-        if self.inner.checkout.trust == Trust::Untrusted {
+        if !self.is_trusted() {
             return Err(not_trusted("launch"));
         }
         let launch = self.resolve(args);

@@ -155,6 +155,33 @@ impl DebugArgs {
         Ok(())
     }
 
+    /// What it would do, a line for each thing that was said, as a person reads it on a card.
+    pub(crate) fn in_words(&self) -> String {
+        let list = |words: &[String]| words.join(" ");
+        let number = |number: Option<i64>| number.map(|number| number.to_string());
+        let quoted: Option<Vec<String>> =
+            self.args.as_ref().map(|args| args.iter().map(|word| format!("{word:?}")).collect());
+        let lines: Option<Vec<String>> =
+            self.lines.as_ref().map(|lines| lines.iter().map(u32::to_string).collect());
+        let said = [
+            ("program", self.program.clone()),
+            ("with the arguments", quoted.as_deref().map(list)),
+            ("port", self.port.map(|port| port.to_string())),
+            ("adapter", self.adapter.clone()),
+            ("file", self.file.clone()),
+            ("lines", lines.as_deref().map(list)),
+            ("only where this holds", self.condition.clone()),
+            ("only at this hit", self.hit_condition.clone()),
+            ("writes and does not stop", self.log_message.clone()),
+            ("expression", self.expression.clone()),
+            ("thread", number(self.thread_id)),
+            ("frame", number(self.frame_id)),
+            ("waits at most", self.timeout_ms.map(|time| format!("{time} ms"))),
+        ];
+        let lines = said.into_iter().filter_map(|(what, said)| Some(format!("{what}: {}", said?)));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
     fn given(&self) -> Vec<&'static str> {
         let all = [
             ("file", self.file.is_some()),

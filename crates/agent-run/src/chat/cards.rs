@@ -1,24 +1,27 @@
 //! Cards in the conversation: answered at the prompt that they bring up or, where somebody types already, by `/answer`.
 
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-use agent_tool_core::{BoxFuture, Card, CardError, CardPort, Reply};
+use agent_tool_core::{BoxFuture, CallId, Card, CardError, CardKind, CardPort, Reply, for_person};
 use tokio::sync::{Notify, oneshot};
 
 use super::{
     editor::{For, Line, LineEditor},
     screen::Screen,
 };
-use crate::{
-    style::{FAINT, in_style},
-    terminal::{card_lines, read_answer},
-};
+use crate::terminal::{card_rows, read_answer};
 
 /// What is typed at a card.
 const PROMPT: &str = "answer> ";
+
+/// What is said of a card that nobody answered and nobody waits for any more.
+const GONE: &str = "whoever asked does not wait for it any more";
 
 /// The cards of a conversation. A clone is the same.
 #[derive(Clone)]
@@ -36,6 +39,10 @@ struct Inner {
     /// Who may read lines: a card until it is answered, or the conversation.
     reads: tokio::sync::Mutex<()>,
     waiting: Mutex<Option<Waiting>>,
+    /// The calls whose permission was asked for: what they would do was shown.
+    shown: Mutex<HashSet<CallId>>,
+    /// The card of which it was said why it goes away.
+    explained: Mutex<Option<String>>,
 }
 
 /// A card that came up while somebody typed.
@@ -53,6 +60,8 @@ impl ChatCards {
             interrupted: Notify::new(),
             reads: tokio::sync::Mutex::new(()),
             waiting: Mutex::new(None),
+            shown: Mutex::default(),
+            explained: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -60,6 +69,7 @@ impl ChatCards {
     /// Says that a turn begins or ends.
     pub(crate) fn at_work(&self, at_work: bool) {
         self.inner.at_work.store(at_work, Ordering::SeqCst);
+        self.inner.editor.at_work(at_work);
     }
 
     /// Waits until somebody presses Ctrl-C at a card.
@@ -67,16 +77,25 @@ impl ChatCards {
         self.inner.interrupted.notified().await;
     }
 
-    /// Answers the card that waits, with what was typed behind `/answer`. Gives what is wrong with that.
-    pub(crate) fn answer(&self, typed: &str) -> Result<(), String> {
-        let mut waiting = self.inner.waiting();
+    /// Whether a card showed what this call would do.
+    pub(crate) fn showed(&self, call: &CallId) -> bool {
+        lock(&self.inner.shown).contains(call)
+    }
+
+    /// Answers the card that waits, with what was typed behind `/answer`. Gives what was answered, or what is wrong with it.
+    pub(crate) fn answer(&self, typed: &str) -> Result<String, String> {
+        let mut waiting = lock(&self.inner.waiting);
         let Some(Waiting { card, answer }) = waiting.take() else {
             return Err("no card waits for an answer".to_owned());
         };
         match read_answer(&card, typed) {
-            Ok(reply) => answer
-                .send(reply)
-                .map_err(|_| "that card is gone: the run went on without an answer".to_owned()),
+            Ok(reply) => {
+                let said = format!("answered: {} — {}", card.title, in_words(&card, &reply));
+                answer
+                    .send(reply)
+                    .map(|()| said)
+                    .map_err(|_| "that card is gone: the run went on without an answer".to_owned())
+            }
             Err(hint) => {
                 *waiting = Some(Waiting { card, answer });
                 Err(hint.to_owned())
@@ -86,80 +105,99 @@ impl ChatCards {
 
     /// The next line of the conversation. A card that is up is answered first: no line is taken for the other's.
     pub(crate) async fn line_of_conversation(&self, prompt: &str) -> Line {
-        let _reads = self.inner.reads.lock().await;
-        self.inner.screen.end_line();
-        self.inner.screen.typing(true);
-        let line = self.inner.editor.line(prompt, For::Conversation).await;
-        self.inner.screen.typing(false);
-        line
+        let inner = &self.inner;
+        let _reads = inner.reads.lock().await;
+        if let Some(line) = inner.editor.ahead().take_line() {
+            inner.screen.line(&format!("{prompt}{}", for_person(&line)));
+            return Line::Text(line);
+        }
+        inner.editor.line(prompt, For::Conversation, inner.screen.typing()).await
     }
 
     async fn ask_here(&self, card: &Card) -> Reply {
         let inner = &self.inner;
         let _reads = inner.reads.lock().await;
-        inner.screen.end_line();
-        for line in card_lines(card) {
-            inner.screen.line(&line);
-        }
-        let _types = Types::at(&inner.screen);
-        loop {
-            match inner.editor.line(PROMPT, For::Card).await {
+        inner.show(card);
+        let mut gone = Gone::unless_answered(inner, card);
+        gone.prompted = true;
+        let reply = loop {
+            match inner.editor.line(PROMPT, For::Card, inner.screen.typing()).await {
                 Line::Text(typed) => match read_answer(card, &typed) {
-                    Ok(reply) => return reply,
-                    Err(hint) => inner.screen.line(&in_style(FAINT, hint).to_string()),
+                    Ok(reply) => break reply,
+                    Err(hint) => inner.screen.aside(hint),
                 },
                 Line::Interrupted => {
                     inner.interrupted.notify_one();
-                    return Reply::Skipped;
+                    break Reply::Skipped;
                 }
-                Line::End => return Reply::Withdrawn,
+                Line::End => break Reply::Withdrawn,
             }
-        }
+        };
+        gone.answered = true;
+        reply
     }
 
     async fn ask_beside(&self, card: Card) -> Reply {
         let inner = &self.inner;
-        for line in card_lines(&card) {
-            inner.screen.line(&line);
-        }
+        inner.show(&card);
         inner.screen.line("type /answer and what you would answer, or /answer s to skip");
+        let mut gone = Gone::unless_answered(inner, &card);
         let (answer, reply) = oneshot::channel();
-        *inner.waiting() = Some(Waiting { card, answer });
-        let gone = Forget(inner);
+        *lock(&inner.waiting) = Some(Waiting { card, answer });
         let reply = reply.await.unwrap_or(Reply::Withdrawn);
-        drop(gone);
+        gone.answered = true;
         reply
     }
 }
 
 impl Inner {
-    fn waiting(&self) -> MutexGuard<'_, Option<Waiting>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn show(&self, card: &Card) {
+        if card.kind == CardKind::Permission {
+            lock(&self.shown).insert(card.call_id.clone());
+        }
+        self.screen.rows(&card_rows(card, self.screen.columns()));
     }
 }
 
-/// Somebody types at a card, until it is answered or goes away.
-struct Types<'a>(&'a Screen);
-
-impl<'a> Types<'a> {
-    fn at(screen: &'a Screen) -> Self {
-        screen.typing(true);
-        Self(screen)
+/// What an answer says, as its person reads it.
+fn in_words(card: &Card, reply: &Reply) -> String {
+    match reply {
+        Reply::Chosen { options, text } => {
+            let chosen = card.options.iter().filter(|option| options.contains(&option.id));
+            let words = chosen.map(|option| option.label.as_str()).chain(text.as_deref());
+            words.collect::<Vec<_>>().join(", ")
+        }
+        _ => "skipped".to_owned(),
     }
 }
 
-impl Drop for Types<'_> {
+/// A card that goes away leaves nothing to answer and, where nobody answered it, a sentence.
+struct Gone<'a> {
+    inner: &'a Inner,
+    id: String,
+    title: String,
+    /// Whether its own prompt is up, which stays until a line was typed.
+    prompted: bool,
+    answered: bool,
+}
+
+impl<'a> Gone<'a> {
+    fn unless_answered(inner: &'a Inner, card: &Card) -> Self {
+        let (id, title) = (card.id.clone(), card.title.clone());
+        Self { inner, id, title, prompted: false, answered: false }
+    }
+}
+
+impl Drop for Gone<'_> {
     fn drop(&mut self) {
-        self.0.typing(false);
-    }
-}
-
-/// A card that goes away leaves nothing to answer.
-struct Forget<'a>(&'a Inner);
-
-impl Drop for Forget<'_> {
-    fn drop(&mut self) {
-        *self.0.waiting() = None;
+        *lock(&self.inner.waiting) = None;
+        let explained = lock(&self.inner.explained).take().is_some_and(|id| id == self.id);
+        if !self.answered && !explained {
+            self.inner.screen.aside(&format!("the card \"{}\" is gone: {GONE}", self.title));
+        }
+        if !self.answered && self.prompted {
+            self.inner.screen.aside("press Enter to go on");
+        }
     }
 }
 
@@ -177,9 +215,12 @@ impl CardPort for ChatCards {
         })
     }
 
-    fn withdrawn(&self, _card_id: &str, why: &str) {
-        self.inner
-            .screen
-            .line(&in_style(FAINT, format!("the card is withdrawn: {why}")).to_string());
+    fn withdrawn(&self, card_id: &str, why: &str) {
+        *lock(&self.inner.explained) = Some(card_id.to_owned());
+        self.inner.screen.aside(&format!("the card is gone: {}", for_person(why)));
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

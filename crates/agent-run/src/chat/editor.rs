@@ -1,17 +1,23 @@
-//! The line editor: one line at a time, on a thread of its own, since reading a terminal blocks for as long as nobody types.
+//! The line editor: one line at a time, on a thread of its own, since reading a terminal blocks for as long as nobody types. While
+//! nobody is asked for a line and the model is at work, the same thread takes what is typed ahead: one reader at a time.
 
 use std::{
     io::{self, IsTerminal as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, mpsc},
     thread,
 };
 
-use rustix::termios::{QueueSelector, tcflush};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use rustyline::{DefaultEditor, ExternalPrinter, error::ReadlineError};
 use tokio::sync::oneshot;
 
-use crate::style::{FAINT, in_style};
+use super::ahead::Ahead;
+use crate::style::{FAINT, in_style, remark};
+
+/// What is said of an answer to a card that went away.
+const LATE: &str =
+    "that card is gone, and nothing was answered; what you typed stands in the next prompt";
 
 /// What came of asking for a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +32,7 @@ pub(crate) enum Line {
 /// What a line is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum For {
-    /// The conversation. It is kept for the next time.
+    /// The conversation. It begins with what was typed ahead, and is kept for the next time.
     Conversation,
     /// A card. What was typed before it is no answer to it.
     Card,
@@ -37,12 +43,15 @@ pub(crate) enum For {
 pub(crate) struct LineEditor {
     wishes: mpsc::Sender<Wish>,
     above: Above,
+    ahead: Ahead,
 }
 
 struct Wish {
     prompt: String,
     purpose: For,
     answer: oneshot::Sender<Line>,
+    /// Dropped when nobody types any more, which may be after whoever asked is gone.
+    during: Box<dyn Send>,
 }
 
 /// Where something is printed while somebody types: above the line.
@@ -61,15 +70,41 @@ impl LineEditor {
             printer.map(|printer| Box::new(printer) as Box<dyn ExternalPrinter + Send>),
         ));
         let (wishes, asked) = mpsc::channel();
-        thread::spawn(move || read_lines(editor, &asked, history.as_deref()));
-        Ok(Self { wishes, above })
+        let ahead = Ahead::new()?;
+        let mut reader = Reader { editor, history, ahead: ahead.clone() };
+        thread::spawn(move || reader.serve(&asked));
+        Ok(Self { wishes, above, ahead })
     }
 
-    /// The next line.
-    pub(crate) async fn line(&self, prompt: &str, purpose: For) -> Line {
+    /// What is typed while the model is at work.
+    pub(crate) fn ahead(&self) -> &Ahead {
+        &self.ahead
+    }
+
+    /// Says that the model is at work from now on, or is not any more.
+    pub(crate) fn at_work(&self, at_work: bool) {
+        self.ahead.at_work(at_work);
+        if at_work {
+            // The thread waits for a wish.
+            let (answer, _) = oneshot::channel();
+            let (prompt, purpose) = (String::new(), For::Card);
+            let _ = self.wishes.send(Wish { prompt, purpose, answer, during: Box::new(()) });
+        }
+    }
+
+    /// The next line. What is given along is dropped when it is there, also where this future was dropped before.
+    pub(crate) async fn line(
+        &self,
+        prompt: &str,
+        purpose: For,
+        during: impl Send + 'static,
+    ) -> Line {
         let (answer, line) = oneshot::channel();
-        let wish = Wish { prompt: prompt.to_owned(), purpose, answer };
-        match self.wishes.send(wish) {
+        let (prompt, during) = (prompt.to_owned(), Box::new(during));
+        let wish = Wish { prompt, purpose, answer, during };
+        let sent = self.wishes.send(wish);
+        self.ahead.stop_reading();
+        match sent {
             Ok(()) => line.await.unwrap_or(Line::End),
             Err(_) => Line::End,
         }
@@ -82,40 +117,93 @@ impl LineEditor {
     }
 }
 
-fn read_lines(
-    mut editor: DefaultEditor,
-    wishes: &mpsc::Receiver<Wish>,
-    history: Option<&std::path::Path>,
-) {
-    while let Ok(wish) = wishes.recv() {
-        if wish.answer.is_closed() {
-            continue;
+/// The only reader of the terminal.
+struct Reader {
+    editor: DefaultEditor,
+    history: Option<PathBuf>,
+    ahead: Ahead,
+}
+
+impl Reader {
+    fn serve(&mut self, wishes: &mpsc::Receiver<Wish>) {
+        loop {
+            let wish = match wishes.try_recv() {
+                Ok(wish) => wish,
+                Err(mpsc::TryRecvError::Disconnected) => return,
+                // A terminal that cannot be read so is read by the editor alone.
+                Err(mpsc::TryRecvError::Empty)
+                    if self.ahead.is_on() && self.ahead.read().is_ok() =>
+                {
+                    continue;
+                }
+                Err(mpsc::TryRecvError::Empty) => match wishes.recv() {
+                    Ok(wish) => wish,
+                    Err(_) => return,
+                },
+            };
+            // Who asked is gone, or only woke this thread.
+            if !wish.answer.is_closed() && self.answer(wish) == Line::End {
+                return;
+            }
         }
-        if wish.purpose == For::Card && io::stdin().is_terminal() {
-            let _ = tcflush(io::stdin(), QueueSelector::IFlush);
-        }
-        let line = match editor.readline(&wish.prompt) {
+    }
+
+    fn answer(&mut self, wish: Wish) -> Line {
+        let Wish { prompt, purpose, answer, during } = wish;
+        let initial = match purpose {
+            For::Conversation => self.ahead.take_begun(),
+            For::Card => {
+                if io::stdin().is_terminal() {
+                    let _ = self.ahead.drain();
+                }
+                String::new()
+            }
+        };
+        let line = match self.editor.readline_with_initial(&prompt, (&initial, "")) {
             Ok(text) => Line::Text(text),
             Err(ReadlineError::Interrupted) => Line::Interrupted,
             Err(_) => Line::End,
         };
-        if let (Line::Text(text), For::Conversation) = (&line, wish.purpose)
-            && !text.trim().is_empty()
-            && editor.add_history_entry(text).is_ok()
-            && let Some(history) = history
+        // Before whoever waits goes on, and asks for the next one.
+        drop(during);
+        if let (Line::Text(text), For::Conversation) = (&line, purpose) {
+            self.remember(text);
+        }
+        // A card that went away while its answer was typed.
+        match answer.send(line.clone()) {
+            Err(Line::Text(text)) if !text.trim().is_empty() => {
+                remark(in_style(FAINT, LATE));
+                self.ahead.keep(&text);
+            }
+            Err(Line::Interrupted) => self.ahead.interrupt(),
+            _ => {}
+        }
+        line
+    }
+
+    fn remember(&mut self, text: &str) {
+        if !text.trim().is_empty()
+            && self.editor.add_history_entry(text).is_ok()
+            && let Some(history) = &self.history
         {
-            let _ = editor.append_history(history);
+            let _ = self.editor.append_history(Path::new(history));
         }
-        let ended = line == Line::End;
-        if wish.answer.send(line).is_err() {
-            // A card that went away while its answer was typed.
-            crate::style::remark(in_style(
-                FAINT,
-                "that came too late: the run went on without it, and nothing was answered",
-            ));
-        }
-        if ended {
-            return;
+    }
+}
+
+/// How the terminal is set, put back when this is dropped: a program that is ended by a signal ends in the middle of a line.
+pub(crate) struct Modes(Option<Termios>);
+
+impl Modes {
+    pub(crate) fn of_now() -> Self {
+        Self(tcgetattr(io::stdin()).ok())
+    }
+}
+
+impl Drop for Modes {
+    fn drop(&mut self) {
+        if let Some(modes) = &self.0 {
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, modes);
         }
     }
 }

@@ -1,17 +1,23 @@
 //! One prompt, answered without a person: as text, as an object, or as a line for each thing that happens.
 
 use std::{
+    collections::HashMap,
     io::{self, Write as _},
     process::ExitCode,
+    sync::{Mutex, PoisonError},
 };
 
-use agent_loop::{Agent, Conversation, Turn, TurnEvent, Unwatched, Watch};
+use agent_loop::{Agent, Conversation, Turn, TurnEvent, Watch};
 use agent_tiers::ResultLine;
+use agent_tool_core::{CallId, ErrorKind, for_person};
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::saved::Journal;
-use crate::{args::Printed, style::remark};
+use super::{saved::Journal, show::summary};
+use crate::{
+    args::Printed,
+    style::{FAINT, in_style, remark},
+};
 
 /// A turn that something else than the model's own end ended.
 const NOT_DONE: u8 = 1;
@@ -23,7 +29,7 @@ pub(super) async fn once(
     journal: &Journal,
     printed: Printed,
 ) -> Result<ExitCode> {
-    let stream = Stream { journal, printed };
+    let stream = Stream { journal, printed, about: Mutex::default() };
     let turn = agent.turn(conversation, &stream).await;
     match printed {
         Printed::Text => {
@@ -56,19 +62,61 @@ fn line(value: &Value) -> Result<()> {
     Ok(writeln!(io::stdout().lock(), "{value}")?)
 }
 
-/// Keeps the journal and, where that is asked for, prints what happens.
+/// Keeps the journal and prints what happens: all of it where that is asked for, else on standard error what a person would miss
+/// in the answer.
 struct Stream<'a> {
     journal: &'a Journal,
     printed: Printed,
+    /// What the calls are about.
+    about: Mutex<HashMap<CallId, String>>,
+}
+
+impl Stream<'_> {
+    /// Says which calls were refused, and what was asked again.
+    fn say(&self, event: &TurnEvent) {
+        match event {
+            TurnEvent::CallFinished { call_id, name, result, .. } => {
+                let Err(error) = &**result else { return };
+                if error.kind != ErrorKind::Denied {
+                    return;
+                }
+                let about =
+                    self.about.lock().unwrap_or_else(PoisonError::into_inner).remove(call_id);
+                let what = format!("{name} {}", about.unwrap_or_default());
+                let hint = match &*error.code {
+                    "no_approver" => "; `--approve all` lets such calls through",
+                    _ => "",
+                };
+                let said = format!("refused: {} ({}){hint}", for_person(what.trim()), error.code);
+                remark(in_style(FAINT, said));
+            }
+            TurnEvent::Retrying { error, wait, time, .. } => {
+                let said = for_person(&error.to_string());
+                let said =
+                    format!("{said}; asked again in {:.1} s (time {time})", wait.as_secs_f64());
+                remark(in_style(FAINT, said));
+            }
+            _ => {}
+        }
+    }
 }
 
 impl Watch for Stream<'_> {
     fn event(&self, event: TurnEvent) {
+        if let TurnEvent::CallStarted { call_id, name, args } = &event {
+            let about = summary(name, args);
+            self.about
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(call_id.clone(), about);
+        }
         if let TurnEvent::Message(message) = &event {
             self.journal.add(message);
         }
-        if self.printed != Printed::StreamJson {
-            return Unwatched.event(event);
+        match self.printed {
+            Printed::StreamJson => {}
+            Printed::Json => return,
+            Printed::Text => return self.say(&event),
         }
         let told = match event {
             TurnEvent::Text(text) => json!({"type": "text", "text": text}),

@@ -2,95 +2,92 @@
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use agent_loop::{TurnEvent, Watch};
-use agent_tool_core::{CallId, ToolResult, clip, for_person};
+use agent_loop::{Conversation, TurnEvent, Watch};
+use agent_tiers::{Run, WaitsFor, Watcher, What};
+use agent_tool_core::{CallId, Event, ToolResult, clip, for_person};
 use serde_json::Value;
 
-use super::{saved::Journal, screen::Screen};
+use super::{
+    again::Again,
+    calls::Calls,
+    cards::ChatCards,
+    layout::{self, Layout, Seen},
+    saved::Journal,
+    screen::Screen,
+};
 use crate::{
+    columns::{fold, one_row},
     pictures::Pictures,
-    style::{ALERT, FAINT, STRONG, diff, in_style},
+    style::{ALERT, FAINT, STRONG, in_style},
 };
 
 /// So many characters of a call's arguments are in its line.
 const ARGUMENT_CHARS: usize = 100;
 
-/// So many characters of a line of a result are shown.
-const LINE_CHARS: usize = 200;
-
 /// So many lines of a cell or of a command are shown before it runs.
 const CODE_LINES: usize = 12;
 
-/// Which lines of a result are shown at once; the rest is behind `/open`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shown {
-    First(usize),
-    Last(usize),
-}
+/// So many lines of what a call had written are shown when it is cut off.
+const CUT_LINES: usize = 4;
 
-/// What a person reads of each tool's result. What is not here shows its first lines.
-const SHOWN: [(&str, Shown); 12] = [
-    ("read", Shown::First(0)),
-    ("search", Shown::First(5)),
-    ("ast_grep", Shown::First(8)),
-    ("ast_edit", Shown::First(20)),
-    ("shell", Shown::Last(12)),
-    ("eval", Shown::First(20)),
-    ("debug", Shown::First(16)),
-    ("lsp", Shown::First(10)),
-    ("write", Shown::First(12)),
-    ("edit", Shown::First(12)),
-    ("apply_patch", Shown::First(16)),
-    ("lsp_rename", Shown::First(12)),
-];
+/// A call that is at work for so long is said to be.
+const AT_WORK: Duration = Duration::from_secs(1);
 
-const SHOWN_ELSE: Shown = Shown::First(4);
+/// What stands before the lines of a result.
+const RESULT: &str = "    ";
+
+/// What stands before the lines of code.
+const CODE: &str = "    │ ";
 
 /// Shows turns, and keeps what they came to for `/open`.
 pub(crate) struct Turns {
     screen: Screen,
+    cards: ChatCards,
     pictures: Pictures,
     journal: Journal,
-    kept: Mutex<Kept>,
+    state: Mutex<State>,
 }
 
-#[derive(Default)]
-struct Kept {
-    /// The calls of the conversation so far, numbered from 1.
-    calls: Vec<Opened>,
-}
-
-/// A call that can be opened.
-struct Opened {
-    id: CallId,
-    head: String,
-    text: Option<String>,
+struct State {
+    calls: Calls,
+    again: Again,
+    /// What the model is at, and since when it gave no sign of it.
+    model: Option<(String, Instant)>,
+    /// What calls of the run write, during a turn.
+    written: Option<Watcher>,
 }
 
 impl Turns {
-    pub(crate) fn new(screen: Screen, pictures: Pictures, journal: Journal) -> Self {
-        Self { screen, pictures, journal, kept: Mutex::default() }
+    /// Shows the turns of a conversation that is gone on with, or of a new one.
+    pub(crate) fn new(
+        screen: Screen,
+        cards: ChatCards,
+        pictures: Pictures,
+        journal: Journal,
+        before: &Conversation,
+    ) -> Self {
+        let (calls, again) = (Calls::of(before, head), Again::default());
+        let state = Mutex::new(State { calls, again, model: None, written: None });
+        Self { screen, cards, pictures, journal, state }
+    }
+
+    /// A turn of this run begins.
+    pub(crate) fn begin(&self, run: &Run) {
+        self.state().written = Some(run.watch());
     }
 
     /// The whole of a call's result; the last call's without a number.
     pub(crate) fn open(&self, number: Option<usize>) -> Result<String, String> {
-        let kept = self.kept();
-        let count = kept.calls.len();
-        let found = match number {
-            Some(number) => number.checked_sub(1).and_then(|index| kept.calls.get(index)),
-            None => kept.calls.last(),
-        };
-        match found {
-            Some(call) => {
-                let text = call.text.as_deref().unwrap_or("(it has not ended)");
-                Ok(format!("{}\n{text}", call.head))
-            }
-            None if count == 0 => Err("no tool was called yet".to_owned()),
-            None => Err(format!("there are calls 1 to {count}")),
-        }
+        self.state().calls.open(number)
+    }
+
+    /// The calls of an earlier run of the program whose end is not on record, and how many calls there were.
+    pub(crate) fn unknown(&self) -> (Vec<String>, usize) {
+        let state = self.state();
+        (state.calls.unknown().map(|call| call.head.clone()).collect(), state.calls.len())
     }
 
     /// Keeps what the person said.
@@ -98,103 +95,211 @@ impl Turns {
         &self.journal
     }
 
-    fn started(&self, id: &CallId, name: &str, args: &Value) {
-        let mut kept = self.kept();
-        let number = kept.calls.len() + 1;
-        // The name is the model's own word, and may be of no tool at all.
-        let shown = for_person(name);
-        let head = format!("[{number}] {} {}", in_style(STRONG, shown), summary(name, args));
-        kept.calls.push(Opened { id: id.clone(), head: head.clone(), text: None });
-        drop(kept);
-        self.screen.line(&head);
-        let code = ["code", "command"].iter().find_map(|key| args[key].as_str());
-        if let Some(code) = code.filter(|code| code.trim().contains('\n')) {
-            let code = for_person(code);
-            let lines: Vec<&str> = code.trim().lines().collect();
-            for line in lines.iter().take(CODE_LINES) {
-                self.screen.line(&in_style(FAINT, format!("    │ {line}")).to_string());
-            }
-            if lines.len() > CODE_LINES {
-                let more = lines.len() - CODE_LINES;
-                self.screen
-                    .line(&in_style(FAINT, format!("    │ … {more} more lines")).to_string());
-            }
+    /// What goes on just now, a row for each call that is at work for some time.
+    pub(crate) fn at_work(&self, run: &Run) -> Vec<String> {
+        let live = run.live_calls();
+        let mut state = self.state();
+        state.take_written();
+        let mut rows = Vec::new();
+        let mut code = Vec::new();
+        if let Some((what, since)) = &state.model
+            && since.elapsed() >= AT_WORK
+        {
+            rows.push(format!("{what}, {} s", since.elapsed().as_secs()));
         }
+        for call in state.calls.under_way() {
+            // One that waits for a person, or for its turn, is not at work.
+            let works = |live: &&agent_tiers::LiveCall| {
+                live.call_id == call.id && live.waits_for == WaitsFor::Tool
+            };
+            let Some(live) = live.iter().find(works) else { continue };
+            let long = Duration::from_millis(live.ms);
+            if long < AT_WORK {
+                continue;
+            }
+            code.extend(self.code(call));
+            let last = call.written.last_line().map(|line| format!("  {line}")).unwrap_or_default();
+            let name = for_person(&call.name);
+            rows.push(format!("[{}] {name} is at work, {} s{last}", call.number, long.as_secs()));
+        }
+        drop(state);
+        if !code.is_empty() {
+            self.screen.rows(&code);
+        }
+        rows
+    }
+
+    fn started(&self, id: &CallId, name: &str, args: &Value) {
+        let mut state = self.state();
+        let number = state.calls.len() + 1;
+        let whole = head(number, name, args);
+        // The question is on its card.
+        let shown =
+            if name == "ask_user" { head(number, name, &Value::Null) } else { whole.clone() };
+        state.calls.begin(id.clone(), name, args, whole);
+        drop(state);
+        self.screen.line(&shown);
+    }
+
+    /// Notes what the model is at.
+    fn model_is_at(&self, what: Option<String>) {
+        let mut state = self.state();
+        // The clock goes on while it is the same.
+        let since = state.model.take().filter(|(before, _)| what.as_ref() == Some(before));
+        state.model = what.map(|what| (what, since.map_or_else(Instant::now, |(_, since)| since)));
+    }
+
+    /// The code of a call that no card showed, once.
+    fn code(&self, call: &mut super::calls::Kept) -> Vec<String> {
+        if std::mem::replace(&mut call.code_shown, true) || self.cards.showed(&call.id) {
+            return Vec::new();
+        }
+        let Some(code) = &call.code else { return Vec::new() };
+        let columns = self.screen.columns();
+        let lines: Vec<&str> = code.lines().collect();
+        let shown = lines.iter().take(CODE_LINES).map(|line| in_style(FAINT, line).to_string());
+        let more = lines.len().saturating_sub(CODE_LINES);
+        let said = format!("… {more} more lines: /open {}", call.number);
+        let more = (more > 0).then(|| in_style(FAINT, said).to_string());
+        shown.chain(more).flat_map(|line| fold(&line, columns, CODE, CODE)).collect()
     }
 
     fn finished(&self, id: &CallId, name: &str, result: &ToolResult, took: Duration) {
-        let seconds = took.as_secs_f64();
-        let (text, failed) = match result {
-            Ok(output) => (output.joined_text(), None),
-            Err(error) => (error.message.clone(), Some(error.code.clone())),
+        let text = match result {
+            Ok(output) => output.joined_text(),
+            Err(error) => error.message.clone(),
         };
-        let text = for_person(&text);
-        let mut kept = self.kept();
-        let found = kept.calls.iter().rposition(|call| call.id == *id);
-        let number = found.map_or(0, |index| index + 1);
-        if let Some(call) = found.and_then(|index| kept.calls.get_mut(index)) {
-            call.text = Some(text.clone());
+        let mut state = self.state();
+        let Some(call) = state.calls.find(id) else { return };
+        let mut rows = self.code(call);
+        call.end_with(for_person(&text));
+        let number = call.number;
+        let same = state.calls.same_as(id).filter(|_| result.is_ok());
+        drop(state);
+        let seen = if self.cards.showed(id) { Seen::OnCard } else { Seen::Not };
+        let shown = match same {
+            Some(same) => Layout::same_as(same),
+            None => layout::of(name, result, number, seen),
+        };
+        let columns = self.screen.columns();
+        let took = in_style(FAINT, format!("{:.1} s", took.as_secs_f64()));
+        let end = format!("[{number}] {}: {}, {took}", for_person(name), shown.summary);
+        rows.extend(fold(&end, columns, "", RESULT));
+        for line in &shown.lines {
+            match result {
+                Ok(_) => rows.push(one_row(line, columns, RESULT)),
+                // What went wrong is read to its end.
+                Err(_) => rows.extend(fold(line, columns, RESULT, RESULT)),
+            }
         }
-        drop(kept);
-        let lines: Vec<&str> = text.lines().collect();
-        let count = match lines.len() {
-            0 => "nothing".to_owned(),
-            1 => "1 line".to_owned(),
-            count => format!("{count} lines"),
-        };
-        let end = match &failed {
-            Some(code) => in_style(ALERT, code).to_string(),
-            None => in_style(FAINT, count).to_string(),
-        };
-        let took = in_style(FAINT, format!("{seconds:.1} s"));
-        self.screen.line(&format!("[{number}] {}: {end}, {took}", for_person(name)));
-        for line in shown(name, &lines, failed.is_some(), number) {
-            self.screen.line(&line);
-        }
+        self.screen.rows(&rows);
         if let Ok(output) = result {
-            for said in output.parts.iter().filter_map(|part| self.pictures.save(part)) {
-                self.screen.line(&format!("    {said}"));
+            for part in &output.parts {
+                if let Some(shown) = self.pictures.shown(part) {
+                    self.screen.sequence(&shown);
+                }
+                if let Some(said) = self.pictures.save(part) {
+                    self.screen.rows(&fold(&said, columns, RESULT, RESULT));
+                }
             }
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Says of each call that the end of the turn cut off how long it was at work and what it had written.
+    fn cut_off(&self) {
+        let mut state = self.state();
+        state.take_written();
+        let columns = self.screen.columns();
+        let mut rows = Vec::new();
+        for call in state.calls.under_way() {
+            rows.extend(self.code(call));
+            let after = in_style(FAINT, format!("after {:.1} s", call.cut_off().as_secs_f64()));
+            let (number, name) = (call.number, for_person(&call.name));
+            rows.push(format!("[{number}] {name}: {} {after}", in_style(ALERT, "cut off")));
+            let written = call.written.text();
+            let lines: Vec<&str> = written.lines().collect();
+            let before = lines.len().saturating_sub(CUT_LINES);
+            if before > 0 {
+                let said = format!("… {before} lines before: /open {number}");
+                rows.push(format!("{RESULT}{}", in_style(FAINT, said)));
+            }
+            rows.extend(
+                lines[before..].iter().flat_map(|line| fold(line, columns, RESULT, RESULT)),
+            );
+        }
+        drop(state);
+        if !rows.is_empty() {
+            self.screen.rows(&rows);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Takes what calls wrote since the last look. A nested call's is its caller's to show.
+    fn take_written(&mut self) {
+        let Some(written) = &mut self.written else { return };
+        while let Some(watched) = written.try_next() {
+            if let What::Event { call_id, event: Event::Output { text }, parent: None } =
+                &watched.record.what
+                && let Some(call) = self.calls.find(call_id)
+            {
+                call.written.push(text);
+            }
+        }
     }
 }
 
 impl Watch for Turns {
     fn event(&self, event: TurnEvent) {
+        match &event {
+            TurnEvent::StepStarted { .. } | TurnEvent::Reasoning(_) => {
+                self.model_is_at(Some("the model thinks".to_owned()));
+            }
+            TurnEvent::Writing { tool, .. } => {
+                let tool = for_person(tool).replace('\n', " ");
+                self.model_is_at(Some(format!("the model writes a call of {tool}")));
+            }
+            _ => self.model_is_at(None),
+        }
         match event {
-            TurnEvent::Text(text) => self.screen.piece(&for_person(&text)),
+            TurnEvent::Text(text) => {
+                let new = self.state().again.text(&for_person(&text));
+                if new.differs {
+                    self.screen.aside("the answer begins anew:");
+                }
+                self.screen.piece(&new.text);
+            }
             TurnEvent::CallStarted { call_id, name, args } => self.started(&call_id, &name, &args),
             TurnEvent::CallFinished { call_id, name, result, took } => {
                 self.finished(&call_id, &name, &result, took);
             }
-            TurnEvent::Retrying { error, wait, time, void } => {
-                let again = if void > 0 { "; what stands above comes again" } else { "" };
+            TurnEvent::Retrying { error, wait, time, .. } => {
+                self.state().again.begin();
                 let said = for_person(&error.to_string());
-                let said = format!(
-                    "{said}; asked again in {:.1} s (time {time}){again}",
-                    wait.as_secs_f64()
-                );
+                let said = format!("{said}; asked again in {:.1} s (time {time})", wait.as_secs_f64());
                 self.screen.line(&in_style(ALERT, said).to_string());
             }
-            TurnEvent::Shortened { before, after, messages } => {
-                let said = format!(
-                    "old results in {messages} messages are sent shortened from here on: about {before} tokens are {after}"
-                );
-                self.screen.line(&in_style(FAINT, said).to_string());
+            TurnEvent::Shortened { before, after, messages } => self.screen.aside(&format!(
+                "old results in {messages} messages are sent shortened from here on: about {before} tokens are {after}"
+            )),
+            TurnEvent::Repeating { tool, times } => self.screen.aside(&format!(
+                "{} came {times} times with the same result; the model was told",
+                for_person(&tool)
+            )),
+            TurnEvent::Message(message) => {
+                self.state().again = Again::default();
+                self.journal.add(&message);
             }
-            TurnEvent::Repeating { tool, times } => {
-                let tool = for_person(&tool);
-                let said =
-                    format!("{tool} came {times} times with the same result; the model was told");
-                self.screen.line(&in_style(FAINT, said).to_string());
-            }
-            TurnEvent::Message(message) => self.journal.add(&message),
             TurnEvent::TurnEnded { end, .. } => {
-                self.screen.end_line();
+                self.screen.end_text();
+                self.cut_off();
+                let mut state = self.state();
+                (state.written, state.again) = (None, Again::default());
+                drop(state);
                 if !end.is_done() {
                     let said = for_person(&end.sentence());
                     self.screen.line(&in_style(ALERT, said).to_string());
@@ -203,6 +308,13 @@ impl Watch for Turns {
             _ => {}
         }
     }
+}
+
+/// The first line of a call. The name is the model's own word, and may be of no tool at all.
+fn head(number: usize, name: &str, args: &Value) -> String {
+    let shown = for_person(name).replace('\n', " ");
+    let head = format!("[{number}] {} {}", in_style(STRONG, shown), summary(name, args));
+    head.trim_end().to_owned()
 }
 
 /// What a call is about, in a line.
@@ -233,33 +345,11 @@ pub(crate) fn summary(name: &str, args: &Value) -> String {
     for_person(&clip(&line, ARGUMENT_CHARS).text)
 }
 
-/// The lines of a result that are shown at once.
-fn shown(name: &str, lines: &[&str], failed: bool, number: usize) -> Vec<String> {
-    let rule = SHOWN.iter().find(|(tool, _)| *tool == name).map_or(SHOWN_ELSE, |(_, rule)| *rule);
-    let rule = if failed { SHOWN_ELSE } else { rule };
-    let (range, before, after) = match rule {
-        Shown::First(most) if lines.len() <= most => (0..lines.len(), 0, 0),
-        Shown::First(most) => (0..most, 0, lines.len() - most),
-        Shown::Last(most) if lines.len() <= most => (0..lines.len(), 0, 0),
-        Shown::Last(most) => (lines.len() - most..lines.len(), lines.len() - most, 0),
-    };
-    let more = |count: usize, place: &str| {
-        let lines = if count == 1 { "line" } else { "lines" };
-        let said = format!("    … {count} {lines} {place}: /open {number}");
-        (count > 0).then(|| in_style(FAINT, said).to_string())
-    };
-    let body = lines[range].iter().map(|line| {
-        let line = diff(&clip(line, LINE_CHARS).text);
-        format!("    {}", line.trim_end_matches('\n'))
-    });
-    more(before, "before").into_iter().chain(body).chain(more(after, "more")).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::{shown, summary};
+    use super::summary;
 
     #[test]
     fn a_call_is_said_in_a_line() {
@@ -273,19 +363,5 @@ mod tests {
         for (name, args, expected) in cases {
             assert_eq!(summary(name, &args), expected, "{name}");
         }
-    }
-
-    #[test]
-    fn the_end_of_a_command_and_the_beginning_of_a_search_are_shown() {
-        let lines: Vec<String> = (1..=20).map(|number| number.to_string()).collect();
-        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let told = shown("search", &lines, false, 7);
-        assert_eq!((told.len(), told[0].as_str()), (6, "    1"));
-        assert!(told[5].contains("15 lines more: /open 7"), "{}", told[5]);
-        let told = shown("shell", &lines, false, 7);
-        assert_eq!((told.len(), told[12].as_str()), (13, "    20"));
-        assert!(told[0].contains("8 lines before: /open 7"), "{}", told[0]);
-        assert!(shown("read", &lines, false, 1)[0].contains("20 lines more"));
-        assert_eq!(shown("read", &lines[..1], true, 1), ["    1"]);
     }
 }

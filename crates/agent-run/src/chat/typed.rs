@@ -23,6 +23,7 @@ pub(crate) enum Command {
     Open(Option<usize>),
     Answer(String),
     Cost,
+    Trust,
     Quit,
 }
 
@@ -34,7 +35,7 @@ pub(crate) enum Vibe {
 }
 
 /// The commands with what they do.
-pub(crate) const COMMANDS: [(&str, &str); 11] = [
+pub(crate) const COMMANDS: [(&str, &str); 12] = [
     ("/plan", "offer the model what reads, and nothing that changes or runs anything"),
     ("/full", "offer it all tools again"),
     ("/vibe on|off", "let it have workers, or end them"),
@@ -43,6 +44,7 @@ pub(crate) const COMMANDS: [(&str, &str); 11] = [
     ("/open [N]", "show the whole result of call N, or of the last one"),
     ("/answer …", "answer the card that came up while you typed"),
     ("/cost", "say how many tokens were used"),
+    ("/trust", "say whether programs of this checkout may run, and what would change that"),
     ("/help", "list these"),
     ("/quit", "leave; Ctrl-D does too"),
     ("//…", "say something that begins with /"),
@@ -75,6 +77,7 @@ impl Typed {
             },
             ("answer", answer) => Command::Answer(answer.to_owned()),
             ("cost", "") => Command::Cost,
+            ("trust", "") => Command::Trust,
             ("quit" | "exit", "") => Command::Quit,
             _ => {
                 return Typed::Unknown(format!("there is no command /{command}; /help lists them"));

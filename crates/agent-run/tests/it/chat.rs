@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{home::Home, tmux::Terminal};
 
 /// A checkout with a model that answers from these rules.
-fn talking(files: &[(&str, &str)], rules: Vec<Rule>) -> (Home, ModelServer) {
+pub(crate) fn talking(files: &[(&str, &str)], rules: Vec<Rule>) -> (Home, ModelServer) {
     let home = Home::new(files);
     let server = ModelServer::start(Script::of(rules)).expect("a server");
     let url = server.url();
@@ -18,7 +18,7 @@ fn talking(files: &[(&str, &str)], rules: Vec<Rule>) -> (Home, ModelServer) {
     (home, server)
 }
 
-fn when(last: &str, rule: Rule) -> Rule {
+pub(crate) fn when(last: &str, rule: Rule) -> Rule {
     let mut rule = rule;
     rule.when.last = Some(last.to_owned());
     rule.times = 0;
@@ -26,7 +26,7 @@ fn when(last: &str, rule: Rule) -> Rule {
 }
 
 /// `chat -p` with these arguments: the exit code, standard output and standard error.
-fn once(home: &Home, args: &[&str]) -> (Option<i32>, String, String) {
+pub(crate) fn once(home: &Home, args: &[&str]) -> (Option<i32>, String, String) {
     let mut command = home.command(&[&["chat"], args].concat());
     let output = command.stdin(Stdio::null()).output().expect("it starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -52,6 +52,8 @@ fn a_prompt_is_answered_without_a_person_and_what_asks_is_refused() {
     let (code, out, said) = once(&home, &["-p", "look"]);
     assert_eq!((code, out.as_str()), (Some(0), "I am done.\n"), "{said}");
     assert!(!home.checkout.path().join("b.txt").exists());
+    // Who reads the answer alone would not know that it is not all that was wanted.
+    assert!(said.contains("refused: write path=b.txt (no_approver); `--approve all`"), "{said}");
     let told = server.requests().last().expect("requests").last();
     assert!(told.contains("no approver is connected"), "{told}");
 
@@ -83,6 +85,14 @@ fn a_model_that_does_not_answer_ends_with_one_and_says_why() {
     let (code, out, said) = once(&home, &["-p", "hello"]);
     assert_eq!((code, out.as_str()), (Some(1), ""));
     assert!(said.contains("the model did not answer"), "{said}");
+
+    let (home, _server) = talking(
+        &[],
+        vec![Rule::fail(529, "overloaded_error", "try later"), Rule::text("Here I am.")],
+    );
+    let (code, out, said) = once(&home, &["-p", "hello"]);
+    assert_eq!((code, out.as_str()), (Some(0), "Here I am.\n"));
+    assert!(said.contains("asked again in") && said.contains("(time 1)"), "{said}");
 
     let (code, _, said) = once(&home, &[]);
     assert_eq!(code, Some(2));
@@ -148,7 +158,7 @@ fn a_person_talks_approves_opens_interrupts_and_goes_on() {
     terminal.says("look for it");
     let screen = terminal.shows("All is said.");
     assert!(screen.contains("[1] search pattern=two"), "{screen}");
-    assert!(screen.contains("2:two"), "{screen}");
+    assert!(screen.contains("notes.txt (1)") && screen.contains("    2 two"), "{screen}");
 
     terminal.says("change it");
     let screen = terminal.shows("answer>");
@@ -195,7 +205,7 @@ fn a_person_talks_approves_opens_interrupts_and_goes_on() {
     assert!(said.contains("look for it") && said.contains("zwei"), "{said}");
     terminal.until_prompt();
     terminal.presses("C-c");
-    terminal.shows("Ctrl-C once more leaves");
+    terminal.shows("Ctrl-C once more within 5 s leaves");
     terminal.presses("C-c");
     terminal.shows("status 0");
 }
@@ -276,8 +286,9 @@ fn a_question_is_answered_in_words_and_two_workers_are_waited_for() {
         screen.contains("There are 3 apples.") && screen.contains("There are 4 pears."),
         "{screen}"
     );
-    terminal.says("/workers");
-    terminal.shows("w2 pears (fast): done");
+    for worker in ["w1 apples (fast): done after", "w2 pears (fast): done after"] {
+        assert!(screen.contains(worker), "{worker}\n{screen}");
+    }
     terminal.says("/cost");
     terminal.shows("w1: 1 answers");
     // What a worker is offered has neither questions nor workers of its own.
@@ -290,6 +301,10 @@ fn a_question_is_answered_in_words_and_two_workers_are_waited_for() {
     );
     terminal.says("/vibe off");
     terminal.shows("the model has no workers any more");
+    // What had ended before is not killed.
+    terminal.clears_screen();
+    terminal.says("/workers");
+    terminal.shows("w2 pears (fast): done after");
     terminal.until_prompt();
     terminal.presses("C-d");
     terminal.shows("status 0");

@@ -1,6 +1,7 @@
 //! The program as a person, a script and a harness use it.
 
 mod artifacts;
+mod cards;
 mod cells;
 mod chat;
 mod cli;
@@ -8,6 +9,7 @@ mod config;
 mod doctor;
 mod home;
 mod hosts;
+mod images;
 mod peer;
 mod pipes;
 mod processes;
@@ -15,6 +17,7 @@ mod schema;
 mod secrets;
 mod serve;
 mod state;
+mod talk;
 mod terminal;
 mod tmux;
 mod trust;

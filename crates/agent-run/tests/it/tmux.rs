@@ -110,6 +110,24 @@ impl<'a> Terminal<'a> {
         self.until("a prompt", |screen| screen.trim_end().ends_with('\u{203a}'));
     }
 
+    /// Waits until a card is to be answered: its prompt is the last thing on the screen.
+    pub(crate) fn until_card(&self) -> String {
+        self.until("a card", |screen| screen.trim_end().ends_with("answer>"))
+    }
+
+    /// Types without pressing enter.
+    pub(crate) fn begins(&self, text: &str) {
+        self.tmux(&["send-keys", "-l", text]);
+    }
+
+    /// The process that the terminal's shell runs in the foreground.
+    pub(crate) fn child(&self) -> u32 {
+        let shell = self.tmux(&["display-message", "-p", "#{pane_pid}"]);
+        let path = format!("/proc/{0}/task/{0}/children", shell.trim());
+        let children = fs::read_to_string(path).expect("its children");
+        children.split_whitespace().next().and_then(|id| id.parse().ok()).expect("a child")
+    }
+
     /// Waits until the screen has these words so many times.
     pub(crate) fn shows_times(&self, words: &str, times: usize) -> String {
         self.until(words, |screen| screen.matches(words).count() >= times)
@@ -129,7 +147,7 @@ impl<'a> Terminal<'a> {
         }
     }
 
-    fn until(&self, what: &str, holds: impl Fn(&str) -> bool) -> String {
+    pub(crate) fn until(&self, what: &str, holds: impl Fn(&str) -> bool) -> String {
         let began = Instant::now();
         loop {
             let screen = self.screen();

@@ -67,6 +67,9 @@ fn a_script_has_commands_work_beside_it() {
             json!({"tool": "vibe_list"}),
         ],
     );
+    let consent =
+        "no card is shown before what it does: naming it and turning workers on is your consent";
+    assert!(said.contains(consent), "{said}");
     let result =
         |at: usize| (&results[at]["data"]["status"], results[at]["data"]["result"].as_str());
     assert_eq!(result(2), (&json!("done"), Some("counter did: count\n")));
@@ -376,4 +379,44 @@ fn a_question_reaches_the_host_and_its_answer_the_agent() {
         json!({"outcome": "answered", "selected": [{"index": 2, "label": "blue"}], "text": "dark"})
     );
     assert!(peer.end().0.success());
+}
+
+/// So many workers of which none is at work, and what each may take, in KiB.
+const IDLE: usize = 64;
+const IDLE_KIB: usize = 1_024;
+
+/// The conversation of each is kept, for a message that may come.
+#[test]
+fn an_idle_worker_takes_less_than_a_megabyte() {
+    let server = ModelServer::start(Script::of([Rule { times: 0, ..Rule::text("It is so.") }]));
+    let server = server.expect("a server");
+    let home = Home::new(&[]);
+    home.configure(&format!(
+        "[worker.fast]\nprovider = \"compatible\"\nname = \"m\"\nurl = \"{}/v1\"\n",
+        server.url()
+    ));
+    let mut peer = Peer::start(&home, &[]);
+    peer.initialize(&home, json!({"vibe": true}));
+    let mut worker = |number: usize| {
+        let args = json!({"brief": "Say how it is. ".repeat(50), "label": format!("w {number}"), "tier": "fast"});
+        let spawned = peer.call(&format!("spawn_{number}"), "vibe_spawn", args);
+        assert_eq!(spawned["ok"], true, "{spawned}");
+        let args = json!({"worker_id": format!("w{number}")});
+        let waited = peer.call(&format!("wait_{number}"), "vibe_wait", args);
+        assert_eq!(waited["data"]["status"], "done", "{waited}");
+        peer.id()
+    };
+    // The first one brings the model's client with it.
+    let before = resident_kib(worker(1));
+    let after = (2..=IDLE).map(&mut worker).last().map(resident_kib).expect("workers");
+    let each = after.saturating_sub(before) / (IDLE - 1);
+    assert!(each < IDLE_KIB, "{each} KiB for each of {} idle workers", IDLE - 1);
+    peer.end();
+}
+
+/// What a process has in memory.
+fn resident_kib(process: u32) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("its memory");
+    line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).expect("a number")
 }

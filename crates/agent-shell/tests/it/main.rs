@@ -4,6 +4,7 @@
 
 mod changes;
 mod ends;
+mod sandbox;
 mod specs;
 mod support;
 mod terminal;

@@ -1,3 +1,5 @@
+use std::path::PathBuf;
+
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -28,6 +30,9 @@ pub struct Rule {
     /// Milliseconds before anything comes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub wait_ms: u64,
+    /// Nothing comes before there is this file: a test says so when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_file: Option<PathBuf>,
     /// Milliseconds between two frames, for a person who watches.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pace_ms: u64,
@@ -174,6 +179,7 @@ impl Default for Rule {
             when: When::default(),
             times: 1,
             wait_ms: 0,
+            until_file: None,
             pace_ms: 0,
             fail: None,
             reasoning: Vec::new(),

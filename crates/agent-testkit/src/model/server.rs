@@ -28,6 +28,9 @@ use super::{
 
 type Body = UnsyncBoxBody<Bytes, io::Error>;
 
+/// So often it is looked whether there is the file that an answer waits for.
+const LOOK: Duration = Duration::from_millis(10);
+
 /// A server that runs until it is dropped, on a thread of its own.
 #[derive(Debug)]
 pub struct ModelServer {
@@ -187,6 +190,9 @@ impl Desk {
         };
         let mut watched = Watched { desk: Arc::clone(self), complete: false };
         tokio::time::sleep(Duration::from_millis(rule.wait_ms)).await;
+        while rule.until_file.as_ref().is_some_and(|file| !file.exists()) {
+            tokio::time::sleep(LOOK).await;
+        }
         if let Some(fail) = &rule.fail {
             watched.complete = true;
             return plain(format, fail);

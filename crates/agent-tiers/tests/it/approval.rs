@@ -166,10 +166,12 @@ async fn each_way_of_not_being_allowed_has_words_of_its_own() {
         let (port, mut cards) = person();
         let run = asked([tool], &port);
         let result = spawn(&run, "change", json!({}));
+        let skips = matches!(reply, Ok(Reply::Skipped));
         card(&mut cards).await.answer(reply);
         let error = result.await.expect("no panic").expect_err("not allowed");
         assert_eq!((error.kind, &*error.code), (ErrorKind::Denied, expected));
         assert_eq!(error.message.contains("refused"), by_person, "{}", error.message);
+        assert_eq!(error.message.contains("skipped the card"), skips, "{}", error.message);
         assert_eq!(count.load(Ordering::SeqCst), 0);
     }
 }

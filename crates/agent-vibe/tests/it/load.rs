@@ -1,8 +1,10 @@
 //! Many workers at work at once.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
+    hint::black_box,
     sync::{Arc, Mutex},
+    thread::{self, ThreadId},
 };
 
 use agent_tiers::{Registry, Run, Surface};
@@ -17,10 +19,16 @@ use crate::support::{FromFn, in_time};
 const WORKERS: usize = 8;
 const CALLS: usize = 100;
 
-/// Counts its calls by who made them.
+const CORES: usize = 2;
+
+/// What each call adds up, so that a core has something to do.
+const WORK: u64 = 200_000;
+
+/// Counts its calls by who made them, and notes on which threads they ran.
 struct Tally {
     spec: ToolSpec,
     calls: Arc<Mutex<BTreeMap<String, usize>>>,
+    threads: Arc<Mutex<HashSet<ThreadId>>>,
 }
 
 impl Tool for Tally {
@@ -31,6 +39,8 @@ impl Tool for Tally {
     fn call<'a>(&'a self, _args: Value, cx: &'a Context) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             tokio::task::yield_now().await;
+            black_box((0..WORK).fold(0, |sum: u64, number| black_box(sum ^ number)));
+            self.threads.lock().expect("not poisoned").insert(thread::current().id());
             let name = cx.callers().last().expect("a worker").name.clone();
             *self.calls.lock().expect("not poisoned").entry(name).or_default() += 1;
             Ok(ToolOutput::text("counted"))
@@ -39,10 +49,10 @@ impl Tool for Tally {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn eight_workers_with_a_hundred_calls_each_lose_none() {
-    let calls = Arc::default();
+async fn eight_workers_with_a_hundred_calls_each_lose_none_and_keep_all_cores_busy() {
+    let (calls, threads) = (Arc::default(), Arc::default());
     let spec = ToolSpec::new("tally", Tier::Read, "Counts.");
-    let tally = Tally { spec, calls: Arc::clone(&calls) };
+    let tally = Tally { spec, calls: Arc::clone(&calls), threads: Arc::clone(&threads) };
     let workers = Workers::new(
         FromFn(|job: Job| async move {
             for number in 0..CALLS {
@@ -72,4 +82,5 @@ async fn eight_workers_with_a_hundred_calls_each_lose_none() {
     let expected: BTreeMap<_, _> =
         (1..=WORKERS).map(|number| (format!("w{number} (job {number})"), CALLS)).collect();
     assert_eq!(counted, expected);
+    assert_eq!(threads.lock().expect("not poisoned").len(), CORES);
 }

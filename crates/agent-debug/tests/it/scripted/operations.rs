@@ -22,6 +22,11 @@ pub(crate) fn the_spec_is_portable_small_of_tier_exec_and_exclusive() {
         let preview = tool.preview(&args, &Context::detached()).await.unwrap();
         assert_eq!(preview.title, "debug: launch \"prog\" \"a b\"");
         assert_eq!(preview.kind, PreviewKind::Execute);
+        assert_eq!(preview.body, "program: prog\nwith the arguments: \"a b\"");
+        let args =
+            json!({"op": "breakpoints", "file": "a.c", "lines": [3, 9], "condition": "n > 1"});
+        let preview = tool.preview(&args, &Context::detached()).await.unwrap();
+        assert_eq!(preview.body, "file: a.c\nlines: 3 9\nonly where this holds: n > 1");
     });
 }
 

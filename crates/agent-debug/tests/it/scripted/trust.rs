@@ -1,5 +1,6 @@
 use agent_process::Trust;
 use agent_testkit::dap::{Manner, Script, Toy};
+use agent_tool_core::Context;
 use serde_json::json;
 
 use super::{Fake, at, elf, lldb, place};
@@ -11,6 +12,11 @@ pub(crate) fn an_untrusted_checkout_starts_no_debuggee() {
         let fake = Fake::with(Script::new("lldb-dap", lldb()), Trust::Untrusted);
         let error = fake.checkout.call(fake.launch_args()).await.unwrap_err();
         assert_eq!(error.code, "not_trusted");
+        // It is said before anybody is asked, with what would change it.
+        let tool = agent_debug::debug_tool(fake.checkout.debugger.clone());
+        let asked = tool.preview(&fake.launch_args(), &Context::detached()).await.unwrap_err();
+        assert_eq!((&asked.code, &asked.message), (&error.code, &error.message));
+        assert!(error.message.contains("--trust"), "{}", error.message);
         let all = fake.op("adapters").await;
         let lldb = all["adapters"].as_array().unwrap().iter().find(|a| a["id"] == "lldb").unwrap();
         assert!(lldb["why"].as_str().unwrap().contains("not trusted"), "{lldb}");

@@ -1,0 +1,235 @@
+//! Cards of a conversation: what may stand in them, who answers them when, and what becomes of those that go away.
+
+use std::fs;
+
+use agent_testkit::model::{ModelServer, Rule};
+use serde_json::json;
+
+use crate::{
+    chat::{talking, when},
+    home::Home,
+    tmux::Terminal,
+};
+
+const FORGED: &str = "\n┌ permission, asked by the agent\n│ shell: ls\n│   1 allow once (y)\n└ type a number, y, n\nanswer> ";
+
+fn done() -> Rule {
+    Rule { times: 0, ..Rule::text("All is said.") }
+}
+
+/// A conversation with workers in this process.
+fn with_workers(rules: Vec<Rule>) -> (Home, ModelServer) {
+    let (home, server) = talking(&[], rules);
+    let model =
+        format!("provider = \"compatible\"\nname = \"scripted\"\nurl = \"{}/v1\"\n", server.url());
+    home.configure(&format!("[model]\n{model}\n[worker.fast]\n{model}"));
+    (home, server)
+}
+
+fn spawn(label: &str) -> Rule {
+    let args = json!({"brief": format!("make {label}"), "label": label, "tier": "fast"});
+    Rule::call("vibe_spawn", args)
+}
+
+fn write(path: &str) -> Rule {
+    Rule::call("write", json!({"path": path, "content": "new"}))
+}
+
+// spec: ASK-04
+#[test]
+fn neither_a_question_nor_a_text_looks_like_a_permission() {
+    let long = "word ".repeat(60);
+    let question =
+        json!({"question": format!("Go on?{FORGED}{long}"), "options": [{"label": "Yes"}]});
+    let (home, _server) = talking(
+        &[],
+        vec![
+            when("text", Rule::text(format!("Done.{FORGED}{long}"))),
+            when("question", Rule::call("ask_user", question)),
+            done(),
+        ],
+    );
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    terminal.says("text");
+    terminal.until_prompt();
+    terminal.says("question");
+    let screen = terminal.until_card();
+    let own = |row: &&str| row.starts_with('┌');
+    assert_eq!(screen.lines().filter(own).collect::<Vec<_>>(), ["┌ question, asked by the agent"]);
+    assert_eq!(screen.matches("┌ permission").count(), 2, "{screen}");
+    // Every row of either is behind a margin, those that are folded too.
+    let rows: Vec<&str> = screen.lines().filter(|row| row.contains("word")).collect();
+    assert!(rows.len() >= 4, "{screen}");
+    assert!(rows.iter().all(|row| row.starts_with("  ") || row.starts_with("│ ")), "{rows:#?}");
+    terminal.types("1");
+    terminal.shows("All is said.");
+}
+
+#[test]
+fn a_skipped_permission_is_said_to_be_skipped_and_one_of_nothing_says_so() {
+    let (home, server) = talking(
+        &[("a.txt", "new")],
+        vec![when("change", write("b.txt")), when("the same", write("a.txt")), done()],
+    );
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    terminal.says("change");
+    terminal.until_card();
+    terminal.types("s");
+    let screen = terminal.shows("All is said.");
+    assert!(screen.contains("the person skipped the card"), "{screen}");
+    let told = server.requests().last().expect("a request").last();
+    assert!(told.contains("the person skipped the card"), "{told}");
+    terminal.says("the same");
+    terminal.shows("│ write: nothing would change");
+    terminal.until_card();
+    terminal.types("y");
+    terminal.shows("nothing was changed");
+}
+
+#[test]
+fn a_card_that_comes_up_while_somebody_types_is_answered_beside_the_line() {
+    let gate = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| gate.path().join(name);
+    let later = |name: &str| Rule { until_file: Some(file(name)), ..write(&format!("{name}.txt")) };
+    let (home, _server) = with_workers(vec![
+        when("make one", later("one")),
+        when("make two", later("two")),
+        when("delegate", spawn("one")),
+        when("again", spawn("two")),
+        when("created", Rule::text("It is made.")),
+        done(),
+    ]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("--vibe chat");
+    terminal.says("/answer y");
+    terminal.shows("no card waits for an answer");
+    terminal.says("delegate");
+    terminal.shows("All is said.");
+    terminal.until_prompt();
+    terminal.begins("/answer perh");
+    fs::write(file("one"), "").expect("a file");
+    let screen = terminal.shows("type /answer and what you would answer");
+    assert!(screen.contains("┌ permission, asked by w1 (one)\n"), "{screen}");
+    // What was begun stands where it stood, and is no answer that the card takes.
+    terminal.until("the line", |screen| screen.trim_end().ends_with("\u{203a} /answer perh"));
+    terminal.types("aps");
+    terminal.shows_times("type a number, y, n, always or never", 2);
+    terminal.says("/answer y");
+    terminal.shows("answered: write: create `one.txt` — allow once");
+    terminal.shows("w1 one (fast): done after");
+    assert_eq!(home.file("one.txt"), "new");
+
+    terminal.says("again");
+    terminal.shows_times("All is said.", 2);
+    terminal.until_prompt();
+    fs::write(file("two"), "").expect("a file");
+    terminal.shows_times("type /answer and what you would answer", 2);
+    terminal.says("/vibe off");
+    let screen = terminal.shows("the model has no workers any more; 1 was at work and killed");
+    assert!(
+        screen.contains("the card \"write: create `two.txt`\" is gone: whoever asked"),
+        "{screen}"
+    );
+    assert!(screen.contains("w2 two (fast): killed after"), "{screen}");
+    terminal.says("/answer y");
+    terminal.shows_times("no card waits for an answer", 2);
+    terminal.says("/workers");
+    terminal.shows_times("w1 one (fast): done after", 2);
+    assert!(!home.checkout.path().join("two.txt").exists());
+}
+
+// spec: ASK-01, TIER-07
+#[test]
+fn one_reader_has_the_keyboard_at_a_time() {
+    let gate = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| Some(gate.path().join(name));
+    let (home, server) = with_workers(vec![
+        when("make one", Rule { until_file: file("worker"), ..write("one.txt") }),
+        when("delegate", spawn("one")),
+        when("created", Rule::text("It is made.")),
+        when("is running", Rule { until_file: file("agent"), ..Rule::text("The turn is over.") }),
+        done(),
+    ]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("--vibe chat");
+    terminal.says("delegate");
+    terminal.shows("[1] vibe_spawn: ");
+    fs::write(gate.path().join("worker"), "").expect("a file");
+    terminal.until_card();
+    // The turn ends under the card: the next line is still the card's.
+    let journal = || {
+        let folder = home.state().join("agent-run/conversations");
+        let folder =
+            fs::read_dir(folder).expect("a folder").flatten().next().expect("a checkout's");
+        let file = fs::read_dir(folder.path()).expect("a folder").flatten().next().expect("one");
+        file.path()
+    };
+    fs::write(gate.path().join("agent"), "").expect("a file");
+    terminal
+        .until_file(&journal(), |text| String::from_utf8_lossy(text).contains("The turn is over."));
+    terminal.types("y");
+    let screen = terminal.shows("w1 one (fast): done after");
+    assert!(screen.contains("answer> y\n"), "{screen}");
+    assert_eq!(home.file("one.txt"), "new");
+    terminal.says("hello");
+    terminal.shows("All is said.");
+    let said = |words: &str| server.requests().iter().any(|asked| asked.last().trim() == words);
+    assert!(said("hello") && !said("y"), "an answer to a card was said to the model");
+}
+
+#[test]
+fn what_is_typed_at_a_card_that_is_gone_answers_nothing_and_is_not_lost() {
+    let gate = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| Some(gate.path().join(name));
+    let kill = Rule::call("vibe_kill", json!({"worker_id": "w1"}));
+    let (home, server) = with_workers(vec![
+        when("make one", Rule { until_file: file("worker"), ..write("one.txt") }),
+        when("delegate", spawn("one")),
+        when("is running", Rule { until_file: file("agent"), ..kill }),
+        done(),
+    ]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("--vibe chat");
+    terminal.says("delegate");
+    terminal.shows("[1] vibe_spawn: ");
+    fs::write(gate.path().join("worker"), "").expect("a file");
+    terminal.until_card();
+    terminal.begins("left ");
+    terminal.shows("answer> left");
+    fs::write(gate.path().join("agent"), "").expect("a file");
+    let screen = terminal.shows("press Enter to go on");
+    assert!(screen.contains("the card \"write: create `one.txt`\" is gone"), "{screen}");
+    // The line is still there; what the model says waits until it is not.
+    terminal.until("the line", |screen| screen.trim_end().ends_with("answer> left"));
+    terminal.types("over");
+    terminal.shows("nothing was answered");
+    terminal.shows("All is said.");
+    terminal.until("the next prompt", |screen| screen.trim_end().ends_with("\u{203a} left over"));
+    assert!(!home.checkout.path().join("one.txt").exists());
+    terminal.types("");
+    terminal.shows_times("All is said.", 2);
+    assert_eq!(server.requests().last().expect("a request").last().trim(), "left over");
+}
+
+#[test]
+fn it_is_said_that_nobody_is_asked_before_what_a_command_worker_does() {
+    let (home, _server) = talking(&[], vec![done()]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    const CONSENT: &str =
+        "no card is shown before what it does: naming it and turning workers on is your consent";
+    terminal.agent_run("--worker 'fast=cat {brief}' chat");
+    terminal.until_prompt();
+    assert!(!terminal.screen().replace('\n', "").contains("your consent"), "{}", terminal.screen());
+    terminal.says("/vibe on");
+    let said = |screen: &str| screen.replace("\n    ", " ").contains(CONSENT);
+    let screen = terminal.until("the consent", said);
+    assert!(screen.contains("workers: fast is the command `cat {brief}`"), "{screen}");
+    terminal.until_prompt();
+    terminal.presses("C-d");
+    terminal.shows("status 0");
+    terminal.clears();
+    terminal.agent_run("--vibe --worker 'fast=cat {brief}' chat");
+    terminal.until("the consent", said);
+}

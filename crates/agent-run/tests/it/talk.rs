@@ -1,0 +1,312 @@
+//! What a person meets in a conversation: calls that are cut off, what they type meanwhile, what they come back to.
+
+use std::{fs, process::Command};
+
+use agent_testkit::model::{Break, How, Rule, When};
+use serde_json::json;
+
+use crate::{
+    chat::{talking, when},
+    tmux::Terminal,
+};
+
+/// A command that is at work until there is a file `go`.
+const UNTIL_GO: &str = "echo begun; until [ -e go ]; do sleep 0.05; done; echo over";
+
+fn done() -> Rule {
+    Rule { times: 0, ..Rule::text("All is said.") }
+}
+
+#[test]
+fn a_call_that_is_cut_off_says_so_and_opens_with_what_it_had_written() {
+    let (home, _server) = talking(
+        &[],
+        vec![
+            when(
+                "work",
+                Rule::call("shell", json!({"command": "echo first\necho begun; sleep 611"})),
+            ),
+            done(),
+        ],
+    );
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("--approve all chat");
+    terminal.says("work");
+    let screen = terminal.shows("[1] shell is at work, ");
+    assert!(screen.contains("s  begun"), "{screen}");
+    // No card showed it.
+    assert!(screen.contains("    │ echo first\n"), "{screen}");
+    terminal.presses("C-c");
+    let screen = terminal.shows("Ctrl-C once more within 5 s leaves");
+    assert!(screen.contains("[1] shell: cut off after "), "{screen}");
+    assert!(screen.contains("\n    first\n    begun\ncancelled\n"), "{screen}");
+    assert!(!screen.contains("at work"), "{screen}");
+    terminal.clears_screen();
+    terminal.says("/open 1");
+    let screen = terminal.shows("what it had written:)");
+    assert!(
+        screen.contains("    echo begun; sleep 611\n") && screen.contains("    begun\n"),
+        "{screen}"
+    );
+    terminal.says("go on");
+    terminal.shows("All is said.");
+    terminal.until_prompt();
+    // A line in between: this press is the first one again.
+    terminal.presses("C-c");
+    terminal.shows("Ctrl-C once more within 5 s leaves");
+    terminal.until_prompt();
+    terminal.presses("C-c");
+    terminal.shows("status 0");
+}
+
+// spec: TIER-07
+#[test]
+fn what_is_typed_during_a_turn_answers_no_card_and_is_said_next() {
+    let gate = tempfile::tempdir().expect("a folder");
+    let (home, server) = talking(
+        &[],
+        vec![
+            when("work", Rule::call("shell", json!({"command": UNTIL_GO}))),
+            when(
+                "over",
+                Rule {
+                    until_file: Some(gate.path().join("on")),
+                    ..Rule::call("write", json!({"path": "b.txt", "content": "new"}))
+                },
+            ),
+            done(),
+        ],
+    );
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    terminal.says("work");
+    terminal.until_card();
+    terminal.types("y");
+    terminal.shows("shell is at work");
+    terminal.types("y");
+    terminal.shows("\u{203a} y (comes next)");
+    terminal.begins("half of it");
+    terminal.shows("\u{203a} half of it");
+    home.put("go", "");
+    terminal.shows("the model thinks, ");
+    fs::write(gate.path().join("on"), "").expect("a file");
+    terminal.shows("write: create `b.txt`");
+    terminal.until_card();
+    assert!(!home.checkout.path().join("b.txt").exists());
+    terminal.types("n");
+    let screen = terminal.shows_times("All is said.", 2);
+    assert!(screen.contains("\u{203a} y\n"), "{screen}");
+    assert!(!home.checkout.path().join("b.txt").exists());
+    assert_eq!(server.requests().last().expect("a request").last().trim(), "y");
+    terminal.shows("\u{203a} half of it");
+    terminal.types(" and the rest");
+    terminal.shows_times("All is said.", 3);
+    let last = server.requests().pop().expect("a request");
+    assert_eq!(last.last().trim(), "half of it and the rest");
+}
+
+#[test]
+fn after_an_interruption_nothing_is_said_unasked() {
+    let (home, server) =
+        talking(&[], vec![when("work", Rule::call("shell", json!({"command": UNTIL_GO}))), done()]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("--approve all chat");
+    terminal.says("work");
+    terminal.shows("shell is at work");
+    terminal.types("and then more");
+    terminal.shows("(comes next)");
+    terminal.presses("C-c");
+    terminal.shows("cancelled");
+    terminal.shows("leaves\n\u{203a} and then more");
+    assert_eq!(server.requests().len(), 1);
+    terminal.types("");
+    terminal.shows("All is said.");
+    assert!(server.requests().last().expect("a request").last().ends_with("\nand then more"));
+}
+
+#[test]
+fn after_a_kill_it_is_said_what_was_cut_off() {
+    let (home, _server) = talking(
+        &[("a.txt", "one\n")],
+        vec![
+            when("work", Rule::call("read", json!({"path": "a.txt"}))),
+            when("one", Rule::call("shell", json!({"command": "echo begun; sleep 612"}))),
+            done(),
+        ],
+    );
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("--approve all chat");
+    terminal.says("work on it");
+    terminal.shows("[2] shell is at work");
+    let agent = terminal.child().to_string();
+    assert!(Command::new("kill").args(["-9", &agent]).status().expect("it runs").success());
+    terminal.shows("status 137");
+    terminal.presses("C-c");
+    terminal.types("stty sane; clear");
+    terminal.agent_run("chat --continue");
+    let screen = terminal.shows("cut off when the program ended; whether it acted is not known");
+    assert!(screen.contains("going on after 4 messages and 2 calls"), "{screen}");
+    assert!(screen.contains("\u{203a} work on it\n"), "{screen}");
+    assert!(screen.contains("[2] shell echo begun; sleep 612: cut off"), "{screen}");
+    terminal.says("/open 1");
+    terminal.shows("1   one");
+    terminal.says("/open 2");
+    terminal.shows("its output was not kept");
+    terminal.says("go on");
+    terminal.shows("All is said.");
+}
+
+#[test]
+fn what_comes_again_is_shown_once() {
+    let broken = Rule {
+        text: ["Hello ", "wide ", "world", " and"].map(str::to_owned).to_vec(),
+        breaks: Some(Break { after: 4, how: How::Cut }),
+        ..Rule::default()
+    };
+    let read = json!({"path": "a.txt"});
+    let (home, _server) = talking(
+        &[("a.txt", "apple\n")],
+        vec![
+            when(
+                "twice",
+                Rule::call("read", read.clone()).and_call("search", json!({"pattern": "pear"})),
+            ),
+            Rule {
+                when: When { last: Some("apple".to_owned()), ..When::default() },
+                ..Rule::call("read", read)
+            },
+            broken,
+            Rule::text("Hello wide world and all."),
+            done(),
+        ],
+    );
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    terminal.says("greet");
+    let screen = terminal.shows("all.");
+    assert!(screen.contains("asked again in"), "{screen}");
+    assert_eq!(screen.matches("Hello").count(), 1, "{screen}");
+    terminal.says("twice");
+    let screen = terminal.shows("All is said.");
+    // Each result is under its own number, and one that came before is named.
+    for row in ["[1] read: 1 line, ", "[2] search: no match, ", "[3] read: the same as [1], "] {
+        assert!(screen.contains(row), "{row}\n{screen}");
+    }
+    assert_eq!(screen.matches("1   apple").count(), 1, "{screen}");
+}
+
+#[test]
+fn what_a_model_writes_is_shown_as_what_it_means_and_tools_are_sentences() {
+    let text = "# Plan\n\nThis is **bold** and `code`.\n\n- one\n\n```sh\nls -la\n```\n";
+    let (home, _server) = talking(
+        &[],
+        vec![
+            when("say", Rule::text(text)),
+            when(
+                "debug",
+                Rule::call(
+                    "debug",
+                    json!({"op": "launch", "program": "main.py", "args": ["--all"]}),
+                ),
+            ),
+            done(),
+        ],
+    );
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    terminal.says("say it");
+    let screen = terminal.shows("ls -la");
+    let shown = "  Plan\n\n  This is bold and code.\n\n  • one\n\n  sh\n  ls -la\n";
+    assert!(screen.contains(shown), "{screen}");
+    terminal.says("/tools");
+    let screen = terminal.shows("asks you a question");
+    assert!(screen.contains("read         read  reads a file\n"), "{screen}");
+    // What nobody trusts is refused before anybody is asked, and it is said what would change that.
+    terminal.says("debug it");
+    let screen = terminal.shows("All is said.");
+    assert!(screen.contains("not_trusted") && screen.contains("--trust"), "{screen}");
+    assert!(!screen.contains("answer>"), "{screen}");
+    terminal.says("/trust");
+    terminal.shows("go on with `agent-run --trust chat --continue`");
+}
+
+/// All of it in one conversation, as issue by issue a person would have it.
+// spec: AST-08, AST-09, ASK-01, VIBE-01, VIBE-02, VIBE-05
+#[test]
+fn a_whole_run_from_a_search_to_its_resumption() {
+    let question = json!({"question": "Keep the old name as an alias?", "options": ["Yes", "No"]});
+    let rewrite = json!({"pattern": "old($A)", "rewrite": "new($A)", "language": "python"});
+    let spawn =
+        |label: &str| json!({"brief": format!("review {label}"), "label": label, "tier": "fast"});
+    let (home, server) = talking(
+        &[("a.py", "x = old(1)\ny = old(2)\n")],
+        vec![
+            when("rename it", Rule::call("search", json!({"pattern": "old"}))),
+            when("matching lines", Rule::call("ast_edit", rewrite)),
+            when(
+                "(proposed)",
+                Rule::call("resolve", json!({"edit_id": "edit_1", "action": "accept"})),
+            ),
+            when("applied edit_1", Rule::call("ask_user", question)),
+            when(
+                "Only for a year",
+                Rule::call("vibe_spawn", spawn("a.py")).and_call("vibe_spawn", spawn("the names")),
+            ),
+            when("review a.py", Rule::text("a.py is well.")),
+            when("review the names", Rule::text("The names are well.")),
+            // The workers run now, which is told to nobody else.
+            Rule::call("vibe_wait", json!({"worker_id": "w1"}))
+                .and_call("vibe_wait", json!({"worker_id": "w2"})),
+            when("are well.", Rule::call("shell", json!({"command": "echo checking; sleep 613"}))),
+            done(),
+        ],
+    );
+    let model =
+        format!("provider = \"compatible\"\nname = \"scripted\"\nurl = \"{}/v1\"\n", server.url());
+    home.configure(&format!("[model]\n{model}\n[worker.fast]\n{model}"));
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("--vibe chat");
+    terminal.says("rename it");
+    let screen = terminal.until_card();
+    assert!(screen.contains("    a.py (2)\n        1 x = old(1)\n"), "{screen}");
+    for row in ["┌ permission, asked by the agent\n", "│ -x = old(1)\n", "│ +x = new(1)\n"] {
+        assert!(screen.contains(row), "{row}\n{screen}");
+    }
+    assert_eq!(home.file("a.py"), "x = old(1)\ny = old(2)\n");
+    terminal.types("y");
+    terminal.shows("Keep the old name as an alias?");
+    assert_eq!(home.file("a.py"), "x = new(1)\ny = new(2)\n");
+    terminal.until_card();
+    terminal.types("Only for a year");
+    terminal.shows("shell: echo checking");
+    let screen = terminal.until_card();
+    for words in ["w1 a.py (fast): done after", "w2 the names (fast): done after", "a.py is well."]
+    {
+        assert!(screen.contains(words), "{words}\n{screen}");
+    }
+    terminal.types("y");
+    terminal.shows("shell is at work");
+    terminal.presses("C-c");
+    terminal.shows("shell: cut off after");
+    terminal.until_prompt();
+    terminal.presses("C-d");
+    terminal.shows("status 0");
+
+    terminal.clears();
+    terminal.agent_run("--vibe chat --continue");
+    let screen = terminal.shows("going on after");
+    assert!(screen.contains("\u{203a} rename it\n"), "{screen}");
+    terminal.says("go on");
+    terminal.shows("All is said.");
+    let last = server.requests().pop().expect("a request");
+    let said = serde_json::to_string(last.messages()).expect("JSON");
+    for words in
+        ["rename it", "Only for a year", "The names are well.", "whether it acted is unknown"]
+    {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let kept = home.state().join("agent-run/conversations");
+    let folder =
+        fs::read_dir(kept).expect("a folder").flatten().next().expect("a checkout's").path();
+    assert_eq!(fs::read_dir(folder).expect("a folder").count(), 1, "one conversation");
+}
