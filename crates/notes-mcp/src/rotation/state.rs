@@ -29,7 +29,7 @@ const RECORD_BYTES: u64 = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct State {
     folder: OwnedFd,
-    _lock: File,
+    lock: File,
 }
 
 /// What to do where there is no folder yet.
@@ -53,7 +53,7 @@ impl State {
         let lock = platform::create_file(&folder, LOCK, OFlags::RDONLY, Mode::from_raw_mode(0o600))
             .map_err(|error| refusal(&error))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { folder, _lock: lock }),
+            Ok(()) => Ok(Self { folder, lock }),
             Err(TryLockError::WouldBlock) => Err(Refusal::new(
                 Code::RotationInProgress,
                 "another process plans or rotates right now; call again in a moment",
@@ -86,6 +86,14 @@ impl State {
         file.sync_all()?;
         renameat(&self.folder, NEW_RECORD, &self.folder, RECORD)?;
         Ok(rustix::fs::fsync(&self.folder)?)
+    }
+}
+
+impl Drop for State {
+    /// Closing the file frees the lock only when no child that is about to begin has a copy of it.
+    fn drop(&mut self) {
+        // A lock that cannot be freed now is freed with the file.
+        let _ = self.lock.unlock();
     }
 }
 
