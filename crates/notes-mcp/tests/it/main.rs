@@ -10,4 +10,5 @@ mod peer;
 mod program;
 mod protocol;
 mod rotation;
+mod sample;
 mod support;
