@@ -24,8 +24,11 @@ pub use self::{
 struct Tool {
     name: &'static str,
     definition: fn() -> Value,
-    call: fn(&Site, &Map<String, Value>, &Call) -> Result<Value, Refusal>,
+    call: Function,
 }
+
+/// Takes the arguments as they came, and holds them to its limits.
+type Function = fn(&Site, &Map<String, Value>, &Call) -> Result<Value, Refusal>;
 
 /// In the order in which they are listed.
 const TOOLS: [Tool; 5] = [

@@ -26,11 +26,7 @@ pub(crate) struct Identity {
 }
 
 impl Fingerprint {
-    #[expect(
-        clippy::unnecessary_cast,
-        clippy::useless_conversion,
-        reason = "the widths of these fields differ by platform"
-    )]
+    #[expect(clippy::unnecessary_cast, reason = "the widths of these fields differ by platform")]
     pub(crate) fn of(stat: &Stat) -> Self {
         Self {
             device: stat.st_dev as u64,

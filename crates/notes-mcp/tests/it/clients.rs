@@ -23,6 +23,7 @@ pub(crate) fn python(script: &str) -> Option<Command> {
     Some(command)
 }
 
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn tool(path: &str) -> Option<PathBuf> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../.tools").join(path);
     if path.exists() {
