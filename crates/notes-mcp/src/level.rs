@@ -35,12 +35,12 @@ impl Level {
 
     /// The first whole word that names a level; a line of a traceback has none.
     pub(crate) fn of_line(line: &[u8]) -> Option<Self> {
-        let head = &line[..line.len().min((HEAD_CHARS + 1) * CHAR_BYTES)];
-        // One character more than may count shows whether the last word ends where the head does.
-        let head: String = String::from_utf8_lossy(head).chars().take(HEAD_CHARS + 1).collect();
+        let head = String::from_utf8_lossy(&line[..line.len().min((HEAD_CHARS + 1) * CHAR_BYTES)]);
+        // A word that goes on after the head is none that the head holds whole.
         let whole = match head.char_indices().nth(HEAD_CHARS) {
-            Some((_, next)) if is_word(next) => head.trim_end_matches(is_word),
-            _ => &head,
+            Some((at, next)) if is_word(next) => head[..at].trim_end_matches(is_word),
+            Some((at, _)) => &head[..at],
+            None => &head,
         };
         whole.split(|c| !is_word(c)).find_map(Self::of_word)
     }

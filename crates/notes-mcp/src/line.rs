@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     level::Level,
     text::{LineEnds, Room, show},
+    tools::record,
 };
 
 /// A line is shown up to this many characters.
@@ -28,12 +29,12 @@ pub(crate) fn shown(number: u64, line: &[u8], extent: Extent) -> Value {
     let whole = if extent == Extent::Beginning { without_partial(line) } else { line };
     let shown = show(whole, Room::Chars(LINE_CHARS), LineEnds::None);
     let cut = shown.bytes < line.len() || extent != Extent::Whole;
-    json!({
-        "n": number,
-        "level": level(line, extent).map(Level::name),
-        "text": shown.text,
-        "cut": cut,
-    })
+    record([
+        ("n", number.into()),
+        ("level", level(line, extent).map(Level::name).into()),
+        ("text", shown.text.into()),
+        ("cut", cut.into()),
+    ])
 }
 
 pub(crate) fn level(line: &[u8], extent: Extent) -> Option<Level> {

@@ -239,34 +239,40 @@ impl Server {
         drop(under_way);
         let id = job.id.clone();
         match outcome {
-            Ok(Some(Ok(data))) => self.result(
-                id,
-                json!({
-                    "content": [{"type": "text", "text": data.to_string()}],
-                    "structuredContent": data,
-                    "isError": false,
-                }),
-            ),
-            Ok(Some(Err(refusal))) => self.result(
-                id,
-                json!({"content": [{"type": "text", "text": refusal}], "isError": true}),
-            ),
+            Ok(Some(Ok(data))) => {
+                let mut result = content(data.to_string(), false);
+                result["structuredContent"] = data;
+                self.result(id, result);
+            }
+            Ok(Some(Err(refusal))) => self.result(id, content(refusal, true)),
             Ok(None) => self.fault(Some(id), Fault::no_tool(&job.name)),
             Err(_) => self.fault(Some(id), Fault::internal()),
         }
     }
 
+    // What is assigned is moved; `json!` would copy it.
     fn result(&self, id: Id, mut result: Value) {
         let identity = self.tools.identity();
         result["resultType"] = json!("complete");
         result["_meta"] =
             json!({SERVER_INFO: {"name": identity.name, "version": identity.version}});
-        self.output.send(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
+        let mut message = json!({"jsonrpc": "2.0", "id": id});
+        message["result"] = result;
+        self.output.send(&message);
     }
 
     fn fault(&self, id: Option<Id>, fault: Fault) {
         self.output.send(&fault.message(id));
     }
+}
+
+/// The result of a call as a text.
+fn content(text: String, is_error: bool) -> Value {
+    let mut block = json!({"type": "text"});
+    block["text"] = text.into();
+    let mut result = json!({"isError": is_error});
+    result["content"] = Value::Array(vec![block]);
+    result
 }
 
 /// Nothing panics while it holds one of these locks; a poisoned one still holds what is true.

@@ -29,47 +29,80 @@ pub(crate) struct Shown {
 /// Shows as much of `bytes` as there is room for, counting what is shown: a control character other than a tab
 /// is written out as `\u{1b}`, so that it moves no cursor and hides nothing, and is never cut in two.
 pub(crate) fn show(bytes: &[u8], room: Room, ends: LineEnds) -> Shown {
-    let mut shown = Shown { text: String::new(), bytes: 0, lossy: false };
-    let mut left = match room {
-        Room::Chars(count) | Room::Bytes(count) => count,
-    };
-    for chunk in bytes.utf8_chunks() {
-        let valid = chunk.valid();
-        for (at, c) in valid.char_indices() {
-            let kept = ends == LineEnds::Kept && (c == '\n' || valid[at..].starts_with("\r\n"));
-            let fits = if c.is_control() && c != '\t' && !kept {
-                push(&mut shown.text, &format!("\\u{{{:x}}}", u32::from(c)), room, &mut left)
-            } else {
-                push(&mut shown.text, c.encode_utf8(&mut [0; 4]), room, &mut left)
-            };
-            if !fits {
-                return shown;
+    let mut page = Page { text: String::new(), room };
+    let mut shown = 0;
+    let mut lossy = false;
+    'full: for chunk in bytes.utf8_chunks() {
+        let mut rest = chunk.valid();
+        while let Some(first) = rest.chars().next() {
+            if is_odd(first, rest, ends) {
+                if !page.push(&format!("\\u{{{:x}}}", u32::from(first))) {
+                    break 'full;
+                }
+                shown += first.len_utf8();
+                rest = &rest[first.len_utf8()..];
+                continue;
             }
-            shown.bytes += c.len_utf8();
+            let odd = rest.char_indices().find(|(at, c)| is_odd(*c, &rest[*at..], ends));
+            let (plain, after) = rest.split_at(odd.map_or(rest.len(), |(at, _)| at));
+            let fitting = page.push_some(plain);
+            shown += fitting;
+            if fitting < plain.len() {
+                break 'full;
+            }
+            rest = after;
         }
         if !chunk.invalid().is_empty() {
-            if !push(&mut shown.text, "\u{fffd}", room, &mut left) {
-                return shown;
+            if !page.push("\u{fffd}") {
+                break 'full;
             }
-            shown.bytes += chunk.invalid().len();
-            shown.lossy = true;
+            shown += chunk.invalid().len();
+            lossy = true;
         }
     }
-    shown
+    Shown { text: page.text, bytes: shown, lossy }
 }
 
-/// Whether `piece` had room.
-fn push(text: &mut String, piece: &str, room: Room, left: &mut usize) -> bool {
-    let taken = match room {
-        Room::Chars(_) => piece.chars().count(),
-        Room::Bytes(_) => piece.len(),
-    };
-    let fits = taken <= *left;
-    if fits {
-        text.push_str(piece);
-        *left -= taken;
+/// Whether a character, with which `rest` begins, has to be written out.
+fn is_odd(c: char, rest: &str, ends: LineEnds) -> bool {
+    let kept = ends == LineEnds::Kept && (c == '\n' || rest.starts_with("\r\n"));
+    c.is_control() && c != '\t' && !kept
+}
+
+/// A text and what room is left for it.
+struct Page {
+    text: String,
+    room: Room,
+}
+
+impl Page {
+    /// Adds all of `piece` or nothing, and says whether it had room.
+    fn push(&mut self, piece: &str) -> bool {
+        let fits = self.fitting(piece) == piece.len();
+        if fits {
+            self.push_some(piece);
+        }
+        fits
     }
-    fits
+
+    /// Adds what of `piece` there is room for, and says how many bytes that was.
+    fn push_some(&mut self, piece: &str) -> usize {
+        let fitting = &piece[..self.fitting(piece)];
+        self.text.push_str(fitting);
+        match &mut self.room {
+            Room::Chars(left) => *left -= fitting.chars().count(),
+            Room::Bytes(left) => *left -= fitting.len(),
+        }
+        fitting.len()
+    }
+
+    /// How many bytes of `piece` there is room for, in whole characters.
+    fn fitting(&self, piece: &str) -> usize {
+        match self.room {
+            Room::Chars(left) => piece.char_indices().nth(left).map_or(piece.len(), |(at, _)| at),
+            Room::Bytes(left) => piece.floor_char_boundary(left),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -92,8 +92,8 @@ impl Tools for NotesTools {
     }
 }
 
-/// An object that has all of these properties and no others.
-fn object(properties: Value) -> Value {
+/// The schema of an object that has all of these properties and no others.
+fn closed(properties: Value) -> Value {
     let names: Vec<&String> = properties.as_object().into_iter().flat_map(Map::keys).collect();
     json!({
         "type": "object",
@@ -101,6 +101,11 @@ fn object(properties: Value) -> Value {
         "properties": properties,
         "additionalProperties": false,
     })
+}
+
+/// An object of these fields. `json!` would copy each of them.
+pub(crate) fn record<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// What a tool that changes nothing says of itself. A hint for the host: the bounds are in the code.

@@ -31,13 +31,16 @@ impl Output {
     }
 
     pub(crate) fn send(&self, message: &Value) {
-        let mut line = message.to_string();
-        line.push('\n');
+        let line = serde_json::to_vec(message).map(|mut line| {
+            line.push(b'\n');
+            line
+        });
         let mut writer = lock(&self.writer);
         if writer.error.is_some() {
             return;
         }
-        let sent = writer.to.write_all(line.as_bytes()).and_then(|()| writer.to.flush());
+        let sent = line.map_err(io::Error::from).and_then(|line| writer.to.write_all(&line));
+        let sent = sent.and_then(|()| writer.to.flush());
         if let Err(error) = sent {
             // Half a line may be out: nothing may follow it.
             writer.error = Some(error);

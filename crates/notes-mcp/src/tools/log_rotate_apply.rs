@@ -3,7 +3,7 @@
 use humantime::format_rfc3339_seconds;
 use serde_json::{Map, Value, json};
 
-use super::{Tool, log_rotate_plan::plan_id, object};
+use super::{Tool, closed, log_rotate_plan::plan_id};
 use crate::{
     arguments::Arguments,
     protocol::Call,
@@ -28,7 +28,7 @@ fn definition() -> Value {
             "required": ["plan_id"],
             "additionalProperties": false,
         },
-        "outputSchema": object(json!({
+        "outputSchema": closed(json!({
             "status": {"enum": ["applied", "already_applied"]},
             "archive": {"type": "string", "description": "The archive's name, beside the log."},
             "log_size": {"type": "integer", "minimum": 0, "description": "Bytes of the archive when it stopped being the log."},

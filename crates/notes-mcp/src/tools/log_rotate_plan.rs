@@ -3,7 +3,7 @@
 use humantime::format_rfc3339_seconds;
 use serde_json::{Map, Value, json};
 
-use super::{Tool, object};
+use super::{Tool, closed};
 use crate::{
     arguments::Arguments,
     logs::SHOWN,
@@ -26,7 +26,7 @@ fn definition() -> Value {
             PLAN_LIVES.as_secs() / 60
         ),
         "inputSchema": {"type": "object", "properties": {}, "additionalProperties": false},
-        "outputSchema": object(json!({
+        "outputSchema": closed(json!({
             "plan_id": plan_id(),
             "log_size": {"type": "integer", "minimum": 1, "description": "Bytes of the log."},
             "archive": {"type": "string", "description": "The archive's name, beside the log."},

@@ -8,7 +8,7 @@ use std::{
 use memchr::{memchr, memchr_iter, memmem::Finder, memrchr};
 use serde_json::{Map, Value, json};
 
-use super::{Tool, object, reads};
+use super::{Tool, closed, reads, record};
 use crate::{
     arguments::{Arguments, level_schema},
     level::Level,
@@ -68,7 +68,7 @@ fn definition() -> Value {
             "required": ["text"],
             "additionalProperties": false,
         },
-        "outputSchema": object(json!({
+        "outputSchema": closed(json!({
             "matches": {"type": "array", "items": line::schema(), "maxItems": MATCHES.end()},
             "scanned_lines": {
                 "type": "integer", "minimum": 0,
@@ -100,19 +100,20 @@ fn call(site: &Site, arguments: &Map<String, Value>, call: &Call) -> Result<Valu
     let mut scan =
         Scan { finder: Finder::new(text), level, limit, matches: Vec::new(), lines: 0, bytes: 0 };
     let stop = scan.log(&log, site, call)?;
-    Ok(json!({
-        "matches": scan.matches,
-        "scanned_lines": scan.lines,
-        "scanned_bytes": scan.bytes,
-        "bytes_left": log.size().saturating_sub(scan.bytes),
-        "complete": stop == Stop::End,
-        "stop_reason": match stop {
-            Stop::End => "end",
-            Stop::Limit => "limit",
-            Stop::Bytes => "bytes",
-            Stop::Time => "time",
-        },
-    }))
+    let reason = match stop {
+        Stop::End => "end",
+        Stop::Limit => "limit",
+        Stop::Bytes => "bytes",
+        Stop::Time => "time",
+    };
+    Ok(record([
+        ("matches", scan.matches.into()),
+        ("scanned_lines", scan.lines.into()),
+        ("scanned_bytes", scan.bytes.into()),
+        ("bytes_left", log.size().saturating_sub(scan.bytes).into()),
+        ("complete", (stop == Stop::End).into()),
+        ("stop_reason", reason.into()),
+    ]))
 }
 
 /// Why a scan went no further.

@@ -2,9 +2,10 @@
 
 use std::ops::RangeInclusive;
 
+use memchr::{memchr, memchr_iter};
 use serde_json::{Map, Value, json};
 
-use super::{Tool, object, reads};
+use super::{Tool, closed, reads, record};
 use crate::{
     arguments::{Arguments, level_schema},
     line::{self, Extent},
@@ -44,7 +45,7 @@ fn definition() -> Value {
             },
             "additionalProperties": false,
         },
-        "outputSchema": object(json!({
+        "outputSchema": closed(json!({
             "lines": {"type": "array", "items": line::schema(), "maxItems": LINES.end()},
             "numbering": {
                 "enum": ["file", "window"],
@@ -75,14 +76,14 @@ fn call(site: &Site, arguments: &Map<String, Value>, _: &Call) -> Result<Value, 
     let left = fitting.len().saturating_sub(count);
     let lines: Vec<Value> =
         fitting[left..].iter().map(|(n, line)| line::shown(*n, line, extent)).collect();
-    Ok(json!({
-        "lines": lines,
-        "numbering": if window.start == 0 { "file" } else { "window" },
-        "lines_left": left,
-        "truncated": window.start > 0,
-        "bytes_left": window.start,
-        "size": log.size(),
-    }))
+    Ok(record([
+        ("lines", lines.into()),
+        ("numbering", if window.start == 0 { "file" } else { "window" }.into()),
+        ("lines_left", left.into()),
+        ("truncated", (window.start > 0).into()),
+        ("bytes_left", window.start.into()),
+        ("size", log.size().into()),
+    ]))
 }
 
 /// The end of the log, as far as it is read.
@@ -90,6 +91,8 @@ struct Window {
     /// Where it begins in the file.
     start: u64,
     bytes: Vec<u8>,
+    /// How many of the bytes come before its first line.
+    skipped: usize,
     /// Its lines are whole, unless it lies within a single one.
     extent: Extent,
 }
@@ -101,24 +104,25 @@ impl Window {
         let mut bytes = vec![0; (log.size() - start) as usize];
         let read = log.read(&mut bytes, start)?;
         bytes.truncate(read);
-        if start == 0 {
-            let bytes = line::without_mark(&bytes).to_vec();
-            return Ok(Self { start, bytes, extent: Extent::Whole });
-        }
         // A line that began before the window goes, unless it is all that there is.
-        let next = memchr::memchr(b'\n', &bytes).map(|end| end + 1);
-        let (skipped, extent) = match next.filter(|next| *next < bytes.len()) {
+        let next = memchr(b'\n', &bytes).map(|end| end + 1).filter(|next| *next < bytes.len());
+        let (skipped, extent) = match next {
+            _ if start == 0 => (bytes.len() - line::without_mark(&bytes).len(), Extent::Whole),
             Some(next) => (next, Extent::Whole),
             None => (continuation(&bytes), Extent::Middle),
         };
-        bytes.drain(..skipped);
-        Ok(Self { start, bytes, extent })
+        Ok(Self { start, bytes, skipped, extent })
     }
 
     fn lines(&self) -> impl Iterator<Item = &[u8]> {
-        let text = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
-        let none = self.bytes.is_empty();
-        text.split(|byte| *byte == b'\n').filter(move |_| !none)
+        let text = &self.bytes[self.skipped..];
+        let open = text.last().is_some_and(|last| *last != b'\n');
+        let ends = memchr_iter(b'\n', text).chain(open.then_some(text.len()));
+        ends.scan(0, |from, end| {
+            let line = &text[*from..end];
+            *from = end + 1;
+            Some(line)
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-use super::{Tool, object, reads};
+use super::{Tool, closed, reads, record};
 use crate::{
     arguments::Arguments,
     links,
@@ -50,7 +50,7 @@ fn definition() -> Value {
             "required": ["name"],
             "additionalProperties": false,
         },
-        "outputSchema": object(json!({
+        "outputSchema": closed(json!({
             "name": {"type": "string"},
             "size": {"type": "integer", "minimum": 0, "description": "Bytes of the note."},
             "text": {"type": "string", "description": "Control characters other than tabs and line ends are written as \\u{..}."},
@@ -72,18 +72,19 @@ fn call(site: &Site, arguments: &Map<String, Value>, _: &Call) -> Result<Value, 
     if !metadata.is_file() {
         return Err(not_a_file(name));
     }
-    let mut bytes = Vec::new();
-    file.take(READ_BYTES.min(metadata.len())).read_to_end(&mut bytes).map_err(unreadable)?;
+    let most = READ_BYTES.min(metadata.len());
+    let mut bytes = Vec::with_capacity(most as usize);
+    file.take(most).read_to_end(&mut bytes).map_err(unreadable)?;
     let shown = show(&bytes, Room::Bytes(NOTE_BYTES), LineEnds::Kept);
     let left = metadata.len().saturating_sub(shown.bytes as u64);
-    Ok(json!({
-        "name": name,
-        "size": metadata.len(),
-        "text": shown.text,
-        "truncated": left > 0,
-        "bytes_left": left,
-        "lossy": shown.lossy,
-    }))
+    Ok(record([
+        ("name", name.into()),
+        ("size", metadata.len().into()),
+        ("text", shown.text.into()),
+        ("truncated", (left > 0).into()),
+        ("bytes_left", left.into()),
+        ("lossy", shown.lossy.into()),
+    ]))
 }
 
 /// Refuses what cannot name a note before anything is opened.
