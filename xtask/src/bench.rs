@@ -4,6 +4,7 @@ mod astgrep;
 mod corpora;
 mod eval;
 mod lsp;
+mod mcp;
 mod measure;
 mod patterns;
 
@@ -19,7 +20,8 @@ pub fn bench(names: &[&str]) -> Result<()> {
             astgrep::bench(None)?;
             lsp::bench()?;
             debug()?;
-            eval::bench()
+            eval::bench()?;
+            mcp::bench()
         }
         ["dispatch"] => dispatch(),
         ["loop"] => step(),
@@ -28,8 +30,9 @@ pub fn bench(names: &[&str]) -> Result<()> {
         ["astgrep", language] => astgrep::bench(Some(language)),
         ["lsp"] => lsp::bench(),
         ["eval"] => eval::bench(),
+        ["mcp"] => mcp::bench(),
         other => bail!(
-            "there is no benchmark `{}`; there are dispatch, loop, astgrep [LANGUAGE], lsp, debug and eval",
+            "there is no benchmark `{}`; there are dispatch, loop, astgrep [LANGUAGE], lsp, debug, eval and mcp",
             other.join(" ")
         ),
     }

@@ -65,6 +65,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "agent-builtins",
         ],
     ),
+    ("notes-mcp", &[]),
     ("agent-testkit", &["agent-tool-core"]),
     ("xtask", &[]),
 ];
@@ -76,6 +77,7 @@ const OUTSIDE: &[(&str, &[&str])] = &[
     ("agent-tiers", &["serde", "serde_json", "strsim", "tokio", "tracing"]),
     ("agent-ask", &["schemars", "serde", "serde_json", "tokio"]),
     ("agent-vibe", &["schemars", "serde", "serde_json", "tokio"]),
+    ("notes-mcp", &["anyhow", "cap-std", "humantime", "memchr", "rustix", "serde", "serde_json"]),
     ("xtask", &["anyhow", "serde_json"]),
 ];
 
@@ -89,6 +91,7 @@ const ABSENT: &[(&str, &[&str])] = &[
     ("agent-lsp", &["tree-sitter", "hyper"]),
     ("agent-debug", &["tree-sitter", "lsp-types", "hyper"]),
     ("agent-loop", &["genai", "hyper", "reqwest", "rustls", "tree-sitter"]),
+    ("notes-mcp", &["agent-tool-core", "rmcp", "tokio"]),
     (
         "agent-builtins",
         &[

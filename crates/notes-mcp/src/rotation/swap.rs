@@ -1,0 +1,175 @@
+//! The log becomes an archive: link, then replace. No moment of it loses a byte, overwrites an archive or leaves the log absent.
+
+use std::{ffi::OsStr, io};
+
+use rustix::{
+    fs::{AtFlags, Mode, OFlags, Stat, fchmod, fchown, fsync, linkat, statat, unlinkat},
+    io::Errno,
+};
+
+use super::{
+    fingerprint::Identity,
+    journal::{Phase, Record},
+    state::State,
+};
+use crate::{
+    logs::{LOG, Logs, SHOWN, archive_name},
+    platform::{self, Replaced},
+    refusal::{Code, Refusal},
+    site::Site,
+};
+
+/// The empty file that takes the log's place, and after that, for a moment, the old log.
+const NEXT: &str = "next";
+
+/// How far a rotation came, as the files show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    None,
+    /// The log has the archive's name too.
+    Linked,
+    /// The archive is there and the log is another file.
+    Replaced,
+}
+
+/// How far the rotation of `record` came before whoever did it was ended.
+///
+/// The fingerprint is of no use once the link is made, since making it changed the log's time of change.
+pub(crate) fn progress(logs: &Logs, record: &Record) -> Result<Progress, Refusal> {
+    let expected = Some(record.log.identity());
+    if record.phase != Phase::Applying || identity(logs, &record.archive)? != expected {
+        return Ok(Progress::None);
+    }
+    Ok(if identity(logs, LOG)? == expected { Progress::Linked } else { Progress::Replaced })
+}
+
+/// Gives the log the archive's name too. A name that is taken is never taken over: that is what a link does and a rename does not.
+pub(crate) fn link(logs: &Logs, record: &Record) -> Result<(), Refusal> {
+    match linkat(logs, LOG, logs, &record.archive, AtFlags::empty()) {
+        Ok(()) => fsync(logs).map_err(|error| failed("cannot keep the archive's name", error)),
+        Err(Errno::EXIST) => Err(Refusal::new(
+            Code::ArchiveExists,
+            format!(
+                "{} has come to be since the plan was made, and no archive is overwritten; call log_rotate_plan again",
+                record.archive
+            ),
+        )),
+        Err(Errno::NOENT) => Err(changed()),
+        Err(error) => Err(failed("cannot give the log its archive's name", error)),
+    }
+}
+
+/// Puts an empty file in the log's place, with the log's mode and owner.
+pub(crate) fn replace(
+    logs: &Logs,
+    state: &State,
+    record: &Record,
+    site: &Site,
+) -> Result<(), Refusal> {
+    let ours = Some(record.log.identity());
+    if identity(logs, &record.archive)? != ours || identity(logs, LOG)? != ours {
+        take_back(logs, record)?;
+        return Err(changed());
+    }
+    make_next(logs, state, record)?;
+    let replaced = platform::replace(state, OsStr::new(NEXT), logs, OsStr::new(LOG))
+        .map_err(|error| failed("cannot put an empty log in the old one's place", error))?;
+    fsync(logs).map_err(|error| failed("cannot keep the new log", error))?;
+    match replaced {
+        Replaced::Exchanged => clear(logs, state, site),
+        Replaced::Renamed => Ok(()),
+    }
+}
+
+/// Puts away what is left under the name of the empty file: by this rotation, or by one that was cut off.
+///
+/// It may be the log itself, which has its archive's name; or, where another program put a file in the log's place in the
+/// very moment, that file, which is kept as an archive whatever their number.
+pub(crate) fn clear(logs: &Logs, state: &State, site: &Site) -> Result<(), Refusal> {
+    let Some(left) = stat(state, NEXT)? else { return Ok(()) };
+    let numbers = logs.archives().map_err(|error| failed("cannot list the archives", error))?;
+    let mut known = false;
+    for number in &numbers {
+        known |= identity(logs, &archive_name(*number))? == Some(Identity::of(&left));
+    }
+    if !known && left.st_size > 0 {
+        let name = keep(logs, state, numbers.last().map_or(1, |last| last.saturating_add(1)))?;
+        site.warn(&format!("another program replaced {SHOWN} while it was rotated; what it put there is kept as {name}"));
+    }
+    unlinkat(state, NEXT, AtFlags::empty())
+        .map_err(|error| failed("cannot put away the old log's second name", error))
+}
+
+/// Bytes of the archive.
+pub(crate) fn archive_size(logs: &Logs, record: &Record) -> Result<u64, Refusal> {
+    let stat = stat(logs, &record.archive)?;
+    Ok(stat.map_or(0, |stat| u64::try_from(stat.st_size).unwrap_or_default()))
+}
+
+pub(crate) fn changed() -> Refusal {
+    Refusal::new(
+        Code::LogChanged,
+        format!(
+            "{SHOWN} changed since the plan was made, so the consent was for another state; call log_rotate_plan again and have it looked at"
+        ),
+    )
+}
+
+/// Makes the empty file. Where it cannot be the application's own, the application could not write to it: then nothing is replaced.
+fn make_next(logs: &Logs, state: &State, record: &Record) -> Result<(), Refusal> {
+    let cannot = |error: io::Error| failed("cannot make the empty log", error);
+    let old = stat(logs, &record.archive)?.ok_or_else(changed)?;
+    let flags = OFlags::WRONLY | OFlags::EXCL;
+    let file =
+        platform::create_file(state, NEXT, flags, Mode::from_raw_mode(0o600)).map_err(cannot)?;
+    let new = rustix::fs::fstat(&file).map_err(|error| cannot(error.into()))?;
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) {
+        let (user, group) =
+            (rustix::fs::Uid::from_raw(old.st_uid), rustix::fs::Gid::from_raw(old.st_gid));
+        fchown(&file, Some(user), Some(group)).map_err(|error| {
+            failed("cannot give the empty log the old one's owner; let a person run this server as that user", error)
+        })?;
+    }
+    fchmod(&file, Mode::from_raw_mode(old.st_mode)).map_err(|error| cannot(error.into()))
+}
+
+/// Takes the archive's name from a file that is no longer the log, unless it is the file's only one.
+fn take_back(logs: &Logs, record: &Record) -> Result<(), Refusal> {
+    match stat(logs, &record.archive)? {
+        Some(stat) if stat.st_nlink > 1 => unlinkat(logs, &record.archive, AtFlags::empty())
+            .map_err(|error| failed("cannot take the archive's name back", error)),
+        _ => Ok(()),
+    }
+}
+
+fn keep(logs: &Logs, state: &State, mut number: u64) -> Result<String, Refusal> {
+    loop {
+        let name = archive_name(number);
+        match linkat(state, NEXT, logs, &name, AtFlags::empty()) {
+            Ok(()) => return Ok(name),
+            Err(Errno::EXIST) if number < u64::MAX => number += 1,
+            Err(error) => {
+                return Err(failed(
+                    "cannot keep what another program put in the log's place",
+                    error,
+                ));
+            }
+        }
+    }
+}
+
+fn identity(logs: &Logs, name: &str) -> Result<Option<Identity>, Refusal> {
+    Ok(stat(logs, name)?.map(|stat| Identity::of(&stat)))
+}
+
+fn stat(folder: impl std::os::fd::AsFd, name: &str) -> Result<Option<Stat>, Refusal> {
+    match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(stat)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(failed("cannot look at the log's folder", error)),
+    }
+}
+
+fn failed(what: &str, error: impl Into<io::Error>) -> Refusal {
+    Refusal::io(what, error)
+}

@@ -1,0 +1,130 @@
+//! Bytes that somebody else wrote, as text that is safe to show and never over its bound.
+
+/// How much a text may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Room {
+    Chars(usize),
+    Bytes(usize),
+}
+
+/// Which line ends a text may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LineEnds {
+    /// The bytes are one line: a carriage return in it is shown as any control character is.
+    None,
+    /// `\n` and `\r\n` stay as they are.
+    Kept,
+}
+
+/// A text as it is shown.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Shown {
+    pub(crate) text: String,
+    /// How many of the bytes it shows; the rest had no room.
+    pub(crate) bytes: usize,
+    /// Whether bytes that are no UTF-8 became U+FFFD.
+    pub(crate) lossy: bool,
+}
+
+/// Shows as much of `bytes` as there is room for, counting what is shown: a control character other than a tab
+/// is written out as `\u{1b}`, so that it moves no cursor and hides nothing, and is never cut in two.
+pub(crate) fn show(bytes: &[u8], room: Room, ends: LineEnds) -> Shown {
+    let mut page = Page { text: String::new(), room };
+    let mut shown = 0;
+    let mut lossy = false;
+    'full: for chunk in bytes.utf8_chunks() {
+        let mut rest = chunk.valid();
+        while let Some(first) = rest.chars().next() {
+            if is_odd(first, rest, ends) {
+                if !page.push(&format!("\\u{{{:x}}}", u32::from(first))) {
+                    break 'full;
+                }
+                shown += first.len_utf8();
+                rest = &rest[first.len_utf8()..];
+                continue;
+            }
+            let odd = rest.char_indices().find(|(at, c)| is_odd(*c, &rest[*at..], ends));
+            let (plain, after) = rest.split_at(odd.map_or(rest.len(), |(at, _)| at));
+            let fitting = page.push_some(plain);
+            shown += fitting;
+            if fitting < plain.len() {
+                break 'full;
+            }
+            rest = after;
+        }
+        if !chunk.invalid().is_empty() {
+            if !page.push("\u{fffd}") {
+                break 'full;
+            }
+            shown += chunk.invalid().len();
+            lossy = true;
+        }
+    }
+    Shown { text: page.text, bytes: shown, lossy }
+}
+
+/// Whether a character, with which `rest` begins, has to be written out.
+fn is_odd(c: char, rest: &str, ends: LineEnds) -> bool {
+    let kept = ends == LineEnds::Kept && (c == '\n' || rest.starts_with("\r\n"));
+    c.is_control() && c != '\t' && !kept
+}
+
+/// A text and what room is left for it.
+struct Page {
+    text: String,
+    room: Room,
+}
+
+impl Page {
+    /// Adds all of `piece` or nothing, and says whether it had room.
+    fn push(&mut self, piece: &str) -> bool {
+        let fits = self.fitting(piece) == piece.len();
+        if fits {
+            self.push_some(piece);
+        }
+        fits
+    }
+
+    /// Adds what of `piece` there is room for, and says how many bytes that was.
+    fn push_some(&mut self, piece: &str) -> usize {
+        let fitting = &piece[..self.fitting(piece)];
+        self.text.push_str(fitting);
+        match &mut self.room {
+            Room::Chars(left) => *left -= fitting.chars().count(),
+            Room::Bytes(left) => *left -= fitting.len(),
+        }
+        fitting.len()
+    }
+
+    /// How many bytes of `piece` there is room for, in whole characters.
+    fn fitting(&self, piece: &str) -> usize {
+        match self.room {
+            Room::Chars(left) => piece.char_indices().nth(left).map_or(piece.len(), |(at, _)| at),
+            Room::Bytes(left) => piece.floor_char_boundary(left),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_is_safe_and_within_its_room() {
+        let one_line = LineEnds::None;
+        for (bytes, room, ends, text, shown, lossy) in [
+            (&b"a\tb"[..], Room::Chars(9), one_line, "a\tb", 3, false),
+            (b"\x1b[1mx\0", Room::Chars(99), one_line, "\\u{1b}[1mx\\u{0}", 6, false),
+            (b"a\rb", Room::Chars(99), one_line, "a\\u{d}b", 3, false),
+            (b"a\r\nb\rc\n", Room::Chars(99), LineEnds::Kept, "a\r\nb\\u{d}c\n", 7, false),
+            (b"a\xffb", Room::Bytes(5), one_line, "a\u{fffd}b", 3, true),
+            (b"a\xff", Room::Bytes(3), one_line, "a", 1, false),
+            ("яя".as_bytes(), Room::Bytes(3), one_line, "я", 2, false),
+            ("я😀".as_bytes(), Room::Chars(2), one_line, "я😀", 6, false),
+            (b"ab\x1b", Room::Chars(4), one_line, "ab", 2, false),
+        ] {
+            let expected = Shown { text: text.to_owned(), bytes: shown, lossy };
+            assert_eq!(show(bytes, room, ends), expected, "{bytes:?} in {room:?}");
+        }
+    }
+}

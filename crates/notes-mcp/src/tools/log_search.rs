@@ -1,0 +1,209 @@
+//! `log_search`: where a text stands in the log, from its start.
+
+use std::{
+    ops::{ControlFlow, RangeInclusive},
+    time::Duration,
+};
+
+use memchr::{memchr, memchr_iter, memmem::Finder, memrchr};
+use serde_json::{Map, Value, json};
+
+use super::{Tool, closed, reads, record};
+use crate::{
+    arguments::{Arguments, level_schema},
+    level::Level,
+    line::{self, Extent},
+    logs::Log,
+    protocol::Call,
+    refusal::{Code, Refusal},
+    site::Site,
+};
+
+/// How many characters a text may have.
+pub const TEXT_CHARS: RangeInclusive<usize> = 1..=100;
+
+/// How many matches may be asked for.
+pub const MATCHES: RangeInclusive<u64> = 1..=50;
+
+const DEFAULT_MATCHES: u64 = 20;
+
+/// Not more than this is looked at, from the start of the file.
+pub const SEARCH_BYTES: u64 = 5_000_000;
+
+/// A search takes no longer.
+pub const SEARCH_TIME: Duration = Duration::from_secs(2);
+
+/// Read at a time; between two of them the clock and the caller are asked.
+const BLOCK_BYTES: u64 = 262_144;
+
+/// A client is told how far it is after so many bytes.
+const PROGRESS_BYTES: u64 = 1_000_000;
+
+pub(super) const TOOL: Tool = Tool { name: "log_search", definition, call };
+
+fn definition() -> Value {
+    json!({
+        "name": "log_search",
+        "title": "Search the log",
+        "description": format!(
+            "Lines of app/logs/app.log that hold a text, from the start of the log: whether an error is there, and since when. The text \
+            is taken as it is, upper and lower case apart; it is no regular expression. Looks at the first {SEARCH_BYTES} bytes \
+            for at most {} seconds, and shows at most {} characters of a line. Only `complete` true means that there are no more matches.",
+            SEARCH_TIME.as_secs(),
+            line::LINE_CHARS
+        ),
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "text": {
+                    "type": "string", "minLength": TEXT_CHARS.start(), "maxLength": TEXT_CHARS.end(),
+                    "description": "What a line has to hold, without a line break.",
+                },
+                "level": level_schema(),
+                "limit": {
+                    "type": "integer", "minimum": MATCHES.start(), "maximum": MATCHES.end(), "default": DEFAULT_MATCHES,
+                    "description": "How many matches at most.",
+                },
+            },
+            "required": ["text"],
+            "additionalProperties": false,
+        },
+        "outputSchema": closed(json!({
+            "matches": {"type": "array", "items": line::schema(), "maxItems": MATCHES.end()},
+            "scanned_lines": {
+                "type": "integer", "minimum": 0,
+                "description": "Lines that were looked at, all of whose matches are given. With stop_reason `bytes` the last one may have been seen in part.",
+            },
+            "scanned_bytes": {"type": "integer", "minimum": 0},
+            "bytes_left": {"type": "integer", "minimum": 0, "description": "Bytes of the log that were not looked at."},
+            "complete": {"type": "boolean", "description": "Whether the whole log was looked at."},
+            "stop_reason": {
+                "enum": ["end", "limit", "bytes", "time"],
+                "description": "end: of the log. limit: there is at least one match more. bytes, time: a bound of this tool.",
+            },
+        })),
+        "annotations": reads(),
+    })
+}
+
+fn call(site: &Site, arguments: &Map<String, Value>, call: &Call) -> Result<Value, Refusal> {
+    let arguments = Arguments::new(arguments, &["text", "level", "limit"])?;
+    let text = arguments.text("text", TEXT_CHARS)?;
+    if text.contains(['\n', '\r']) {
+        return Err(Refusal::invalid(
+            "`text` is searched for in each line, so it has no line break",
+        ));
+    }
+    let level = arguments.level()?;
+    let limit = arguments.integer("limit", MATCHES, DEFAULT_MATCHES)? as usize;
+    let log = site.logs()?.log()?;
+    let mut scan =
+        Scan { finder: Finder::new(text), level, limit, matches: Vec::new(), lines: 0, bytes: 0 };
+    let stop = scan.log(&log, site, call)?;
+    let reason = match stop {
+        Stop::End => "end",
+        Stop::Limit => "limit",
+        Stop::Bytes => "bytes",
+        Stop::Time => "time",
+    };
+    Ok(record([
+        ("matches", scan.matches.into()),
+        ("scanned_lines", scan.lines.into()),
+        ("scanned_bytes", scan.bytes.into()),
+        ("bytes_left", log.size().saturating_sub(scan.bytes).into()),
+        ("complete", (stop == Stop::End).into()),
+        ("stop_reason", reason.into()),
+    ]))
+}
+
+/// Why a scan went no further.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    End,
+    Limit,
+    Bytes,
+    Time,
+}
+
+struct Scan<'a> {
+    finder: Finder<'a>,
+    level: Option<Level>,
+    limit: usize,
+    matches: Vec<Value>,
+    /// Lines and bytes before the place up to which every match is given.
+    lines: u64,
+    bytes: u64,
+}
+
+impl Scan<'_> {
+    /// The size at the open holds, as it does for `log_tail`.
+    fn log(&mut self, log: &Log, site: &Site, call: &Call) -> Result<Stop, Refusal> {
+        let begun = site.clock().elapsed();
+        let end = log.size().min(SEARCH_BYTES);
+        let mut told = 0;
+        let mut read = 0;
+        // Where a line that is not over begins in the buffer is always 0.
+        let mut buffer = Vec::new();
+        loop {
+            if call.is_cancelled() {
+                return Err(Refusal::new(Code::Cancelled, "the caller gave the search up"));
+            }
+            if site.clock().elapsed().saturating_sub(begun) >= SEARCH_TIME {
+                return Ok(Stop::Time);
+            }
+            let open = buffer.len();
+            buffer.resize(open + BLOCK_BYTES.min(end - read) as usize, 0);
+            let count = log.read(&mut buffer[open..], read)?;
+            buffer.truncate(open + count);
+            read += count as u64;
+            if count == 0 {
+                break;
+            }
+            if read - told >= PROGRESS_BYTES {
+                told = read;
+                call.progress(read, end);
+            }
+            if let Some(last) = memrchr(b'\n', &buffer[open..]) {
+                let whole = open + last + 1;
+                if self.block(&buffer[..whole], Extent::Whole).is_break() {
+                    return Ok(Stop::Limit);
+                }
+                buffer.drain(..whole);
+            }
+        }
+        let bounded = read == SEARCH_BYTES && log.size() > SEARCH_BYTES;
+        let extent = if bounded { Extent::Beginning } else { Extent::Whole };
+        if !buffer.is_empty() && self.block(&buffer, extent).is_break() {
+            return Ok(Stop::Limit);
+        }
+        Ok(if bounded { Stop::Bytes } else { Stop::End })
+    }
+
+    /// Looks at lines, of which only the last may lack its line feed: `last` says how much of that one there is. Breaks off
+    /// before a match over the limit.
+    fn block(&mut self, block: &[u8], last: Extent) -> ControlFlow<()> {
+        let before = self.bytes;
+        let mut from = if before == 0 { block.len() - line::without_mark(block).len() } else { 0 };
+        while let Some(at) = self.finder.find(&block[from..]).map(|at| from + at) {
+            let start = memrchr(b'\n', &block[from..at]).map_or(from, |feed| from + feed + 1);
+            let end = memchr(b'\n', &block[at..]).map_or(block.len(), |feed| at + feed);
+            let line = &block[start..end];
+            self.lines += memchr_iter(b'\n', &block[from..start]).count() as u64;
+            self.bytes = before + start as u64;
+            if self.level.is_none() || self.level == Level::of_line(line) {
+                if self.matches.len() == self.limit {
+                    return ControlFlow::Break(());
+                }
+                let extent = if end == block.len() { last } else { Extent::Whole };
+                self.matches.push(line::shown(self.lines + 1, line, extent));
+            }
+            self.lines += 1;
+            from = (end + 1).min(block.len());
+        }
+        let rest = &block[from..];
+        let open = rest.last().is_some_and(|byte| *byte != b'\n');
+        self.lines += memchr_iter(b'\n', rest).count() as u64 + u64::from(open);
+        self.bytes = before + block.len() as u64;
+        ControlFlow::Continue(())
+    }
+}

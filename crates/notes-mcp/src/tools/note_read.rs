@@ -1,0 +1,149 @@
+//! `note_read`: one note, which may be nowhere but beneath the notes.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    ops::RangeInclusive,
+    path::Path,
+};
+
+use serde_json::{Map, Value, json};
+
+use super::{Tool, closed, reads, record};
+use crate::{
+    arguments::Arguments,
+    links,
+    platform::{is_escape, is_link, is_no_name, is_special, open_beneath},
+    protocol::Call,
+    refusal::{Code, Refusal},
+    site::Site,
+    text::{LineEnds, Room, show},
+};
+
+/// How many characters a name may have.
+pub const NAME_CHARS: RangeInclusive<usize> = 1..=200;
+
+/// A note's text is given up to this many bytes of UTF-8.
+pub const NOTE_BYTES: usize = 65_536;
+
+/// No byte takes less room when it is shown, so this much fills the text, and a character that the bound cuts is whole.
+const READ_BYTES: u64 = NOTE_BYTES as u64 + 4;
+
+pub(super) const TOOL: Tool = Tool { name: "note_read", definition, call };
+
+fn definition() -> Value {
+    json!({
+        "name": "note_read",
+        "title": "Read a note",
+        "description": format!(
+            "One note of the application, such as the one that a user tried to save, by its path beneath app/data/notes. Gives at most {NOTE_BYTES} \
+            bytes of text; a path or a link that leads out of the notes is refused."
+        ),
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "name": {
+                    "type": "string", "minLength": NAME_CHARS.start(), "maxLength": NAME_CHARS.end(),
+                    "description": "A relative path inside the notes, such as welcome.md or work/plan.md; without `..`.",
+                },
+            },
+            "required": ["name"],
+            "additionalProperties": false,
+        },
+        "outputSchema": closed(json!({
+            "name": {"type": "string"},
+            "size": {"type": "integer", "minimum": 0, "description": "Bytes of the note."},
+            "text": {"type": "string", "description": "Control characters other than tabs and line ends are written as \\u{..}."},
+            "truncated": {"type": "boolean", "description": "Whether the note goes on after the text."},
+            "bytes_left": {"type": "integer", "minimum": 0, "description": "Bytes of the note that the text does not show."},
+            "lossy": {"type": "boolean", "description": "Whether bytes that are no UTF-8 stand as U+FFFD in the text."},
+        })),
+        "annotations": reads(),
+    })
+}
+
+fn call(site: &Site, arguments: &Map<String, Value>, _: &Call) -> Result<Value, Refusal> {
+    let arguments = Arguments::new(arguments, &["name"])?;
+    let name = arguments.text("name", NAME_CHARS)?;
+    check(name)?;
+    let file = open(site, name).map_err(|error| refusal(name, &error))?;
+    let unreadable = |error| Refusal::io("cannot read the note", error);
+    let metadata = file.metadata().map_err(unreadable)?;
+    if !metadata.is_file() {
+        return Err(not_a_file(name));
+    }
+    let most = READ_BYTES.min(metadata.len());
+    let mut bytes = Vec::with_capacity(most as usize);
+    file.take(most).read_to_end(&mut bytes).map_err(unreadable)?;
+    let shown = show(&bytes, Room::Bytes(NOTE_BYTES), LineEnds::Kept);
+    let left = metadata.len().saturating_sub(shown.bytes as u64);
+    Ok(record([
+        ("name", name.into()),
+        ("size", metadata.len().into()),
+        ("text", shown.text.into()),
+        ("truncated", (left > 0).into()),
+        ("bytes_left", left.into()),
+        ("lossy", shown.lossy.into()),
+    ]))
+}
+
+/// Refuses what cannot name a note before anything is opened.
+fn check(name: &str) -> Result<(), Refusal> {
+    if name.starts_with('/') || name.split('/').any(|part| part == "..") {
+        return Err(outside(name));
+    }
+    let odd =
+        name.contains(['\0', '\\']) || name.split('/').any(|part| part.is_empty() || part == ".");
+    if odd {
+        return Err(Refusal::invalid(
+            "`name` is a plain relative path such as work/plan.md: no empty part, no `.`, no backslash and no NUL",
+        ));
+    }
+    Ok(())
+}
+
+/// The kernel refuses each absolute link, also one that leads back into the notes. For those the path is resolved here and
+/// opened again, beneath the notes as before: what the resolution says is never trusted.
+fn open(site: &Site, name: &str) -> io::Result<File> {
+    let notes = site.notes()?;
+    match open_beneath(&notes, Path::new(name), site.containment()) {
+        Err(error) if is_escape(&error) => match links::resolve(&notes, site.notes_path(), name)? {
+            Some(path) => open_beneath(&notes, &path, site.containment()),
+            None => Err(error),
+        },
+        opened => opened,
+    }
+}
+
+fn refusal(name: &str, error: &io::Error) -> Refusal {
+    match error.kind() {
+        _ if is_escape(error) => outside(name),
+        _ if is_special(error) => not_a_file(name),
+        _ if is_link(error) || is_no_name(error) => not_found(name),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => not_found(name),
+        kind => Refusal::io(&format!("cannot open the note {name:?}"), io::Error::from(kind)),
+    }
+}
+
+fn outside(name: &str) -> Refusal {
+    Refusal::new(
+        Code::OutsideNotes,
+        format!(
+            "{name:?} leads out of app/data/notes, by itself or through a link; only what lies in there is read"
+        ),
+    )
+}
+
+fn not_found(name: &str) -> Refusal {
+    Refusal::new(
+        Code::NoteNotFound,
+        format!("there is no note {name:?} in app/data/notes; look for its name in the log"),
+    )
+}
+
+fn not_a_file(name: &str) -> Refusal {
+    Refusal::new(
+        Code::NotAFile,
+        format!("{name:?} is no regular file; give the path of a note, not of a folder or a pipe"),
+    )
+}
