@@ -13,7 +13,7 @@ use rustix::fs::{Dir, FileType, Stat, fstat};
 
 use crate::{
     platform,
-    refusal::{Code, Refusal},
+    refusal::{ASK_A_PERSON, Code, Refusal},
 };
 
 /// The way from the root to the folder of the log.
@@ -45,7 +45,8 @@ impl Logs {
 
     pub(crate) fn log(&self) -> Result<Log, Refusal> {
         let file = platform::open_file(&self.folder, LOG).map_err(|error| Self::refusal(&error))?;
-        let stat = fstat(&file).map_err(|error| Refusal::io("cannot look at the log", error))?;
+        let stat = fstat(&file)
+            .map_err(|error| Refusal::io("cannot look at the log", error, ASK_A_PERSON))?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(not_regular());
         }
@@ -80,10 +81,10 @@ impl Logs {
             io::ErrorKind::PermissionDenied => Refusal::new(
                 Code::LogUnreadable,
                 format!(
-                    "{SHOWN} is there and this server may not read it; let a person give its user the right to"
+                    "this server may not read {SHOWN} or a folder on the way to it; let a person give its user the right to"
                 ),
             ),
-            _ => Refusal::io(&format!("cannot open {SHOWN}"), io::Error::from(error.kind())),
+            kind => Refusal::io(&format!("cannot open {SHOWN}"), kind, ASK_A_PERSON),
         }
     }
 }
@@ -110,7 +111,7 @@ impl Log {
                     buffer = &mut buffer[count..];
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(Refusal::io("cannot read the log", error)),
+                Err(error) => return Err(Refusal::io("cannot read the log", error, ASK_A_PERSON)),
             }
         }
         Ok(read)

@@ -10,7 +10,7 @@ use std::{
 
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use rustix::{
-    fs::{CWD, Mode, OFlags, RenameFlags, openat},
+    fs::{CWD, Mode, OFlags, openat},
     io::Errno,
 };
 
@@ -120,7 +120,7 @@ pub(crate) fn replace(
     old: &OsStr,
 ) -> io::Result<Replaced> {
     #[cfg(target_os = "linux")]
-    match rustix::fs::renameat_with(&from, new, &to, old, RenameFlags::EXCHANGE) {
+    match rustix::fs::renameat_with(&from, new, &to, old, rustix::fs::RenameFlags::EXCHANGE) {
         Ok(()) => return Ok(Replaced::Exchanged),
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
         Err(error) => return Err(error.into()),

@@ -146,7 +146,9 @@ impl Server {
             Incoming::Nothing => {}
             Incoming::Fault(id, fault) => self.fault(id, fault),
             Incoming::Cancelled(id) => {
-                if let Some(call) = lock(&self.under_way).remove(&id.to_string()) {
+                // Under one lock, so that a worker that is done sees both or neither.
+                let mut under_way = lock(&self.under_way);
+                if let Some(call) = under_way.remove(&id.to_string()) {
                     call.cancel();
                 }
             }

@@ -64,7 +64,8 @@ impl Code {
     }
 }
 
-/// A call that was refused: nothing was changed, and the message says what to do next.
+/// A call that was refused. Nothing was changed, unless a rotation met an [`IoError`](Code::IoError) in its middle: then the
+/// message says so. It always says what to do next.
 ///
 /// Displayed as `code: sentence`, which is what a model reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +73,9 @@ pub struct Refusal {
     code: Code,
     message: String,
 }
+
+/// What to do where the server's own machine says no.
+pub(crate) const ASK_A_PERSON: &str = "let a person look at it";
 
 impl Refusal {
     pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
@@ -82,9 +86,9 @@ impl Refusal {
         Self::new(Code::InvalidArgument, message)
     }
 
-    /// `what` is what could not be done, such as `cannot read the log`.
-    pub(crate) fn io(what: &str, error: impl Into<io::Error>) -> Self {
-        Self::new(Code::IoError, format!("{what}: {}", error.into()))
+    /// `what` is what could not be done, such as `cannot read the log`, and `next` what to do about it.
+    pub(crate) fn io(what: &str, error: impl Into<io::Error>, next: &str) -> Self {
+        Self::new(Code::IoError, format!("{what}: {}; {next}", error.into()))
     }
 
     /// What it is about.

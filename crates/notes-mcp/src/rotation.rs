@@ -18,7 +18,7 @@ use self::{
 };
 use crate::{
     logs::{Logs, SHOWN, archive_name},
-    refusal::{Code, Refusal},
+    refusal::{ASK_A_PERSON, Code, Refusal},
     site::{Site, Step},
 };
 
@@ -74,7 +74,7 @@ pub(crate) fn plan(site: &Site) -> Result<Plan, Refusal> {
     let mut journal = Journal::load(&state, site);
     refuse_half_done(&logs, &journal, None)?;
     let now = site.clock().now();
-    let id = new_id().map_err(|error| Refusal::io("cannot make an id", error))?;
+    let id = new_id().map_err(|error| Refusal::io("cannot make an id", error, ASK_A_PERSON))?;
     journal.add(Record::new(id.clone(), Fingerprint::of(&log.stat), archive.clone(), now), now);
     journal.save(&state).map_err(record_refused)?;
     Ok(Plan { id, size: log.size(), archive, expires: now + PLAN_LIVES })
@@ -98,6 +98,7 @@ pub(crate) fn apply(site: &Site, id: &str) -> Result<Applied, Refusal> {
             check(site, &logs, &record)?;
             journal.set(id, Phase::Applying);
             journal.save(&state).map_err(record_refused)?;
+            swap::prepare(&logs, &state)?;
             site.reached(Step::Checked);
             swap::link(&logs, &record)?;
             site.reached(Step::Linked);
@@ -105,6 +106,7 @@ pub(crate) fn apply(site: &Site, id: &str) -> Result<Applied, Refusal> {
             When::Now
         }
         swap::Progress::Linked => {
+            swap::prepare(&logs, &state)?;
             swap::replace(&logs, &state, &record, site)?;
             When::Now
         }
@@ -140,8 +142,9 @@ fn check(site: &Site, logs: &Logs, record: &Record) -> Result<(), Refusal> {
 
 /// The number after the largest: a gap may stand for an archive that somebody moved away, and is not filled.
 fn next_archive(logs: &Logs) -> Result<u64, Refusal> {
-    let numbers =
-        logs.archives().map_err(|error| Refusal::io("cannot list the archives", error))?;
+    let numbers = logs
+        .archives()
+        .map_err(|error| Refusal::io("cannot list the archives", error, ASK_A_PERSON))?;
     if numbers.len() >= ARCHIVES {
         let names: Vec<String> = numbers.into_iter().map(archive_name).collect();
         return Err(Refusal::new(
@@ -184,7 +187,7 @@ fn unknown_plan() -> Refusal {
 }
 
 fn record_refused(error: io::Error) -> Refusal {
-    Refusal::io("cannot write the record of plans, so nothing was rotated", error)
+    Refusal::io("cannot write the record of plans, so nothing was rotated", error, ASK_A_PERSON)
 }
 
 /// An id that nobody can guess, since it stands for a person's consent.

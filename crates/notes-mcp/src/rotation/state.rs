@@ -14,7 +14,7 @@ use rustix::{
 use crate::{
     logs::Logs,
     platform,
-    refusal::{Code, Refusal},
+    refusal::{ASK_A_PERSON, Code, Refusal},
 };
 
 const FOLDER: &str = ".rotate";
@@ -111,9 +111,9 @@ fn create(logs: &Logs) -> io::Result<OwnedFd> {
 }
 
 fn refusal(error: &io::Error) -> Refusal {
-    let said = io::Error::from(error.kind());
     Refusal::io(
-        "cannot use app/logs/.rotate, the server's own folder, as a plain folder with plain files; let a person look at it",
-        said,
+        "cannot use app/logs/.rotate, the server's own folder, as a plain folder with plain files",
+        error.kind(),
+        ASK_A_PERSON,
     )
 }

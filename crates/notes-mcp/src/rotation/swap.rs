@@ -3,7 +3,10 @@
 use std::{ffi::OsStr, io};
 
 use rustix::{
-    fs::{AtFlags, Mode, OFlags, Stat, fchmod, fchown, fsync, linkat, statat, unlinkat},
+    fs::{
+        AtFlags, Gid, Mode, OFlags, Stat, Uid, fchmod, fchown, fstat, fsync, linkat, statat,
+        unlinkat,
+    },
     io::Errno,
 };
 
@@ -15,7 +18,7 @@ use super::{
 use crate::{
     logs::{LOG, Logs, SHOWN, archive_name},
     platform::{self, Replaced},
-    refusal::{Code, Refusal},
+    refusal::{ASK_A_PERSON, Code, Refusal},
     site::Site,
 };
 
@@ -43,10 +46,29 @@ pub(crate) fn progress(logs: &Logs, record: &Record) -> Result<Progress, Refusal
     Ok(if identity(logs, LOG)? == expected { Progress::Linked } else { Progress::Replaced })
 }
 
+/// Makes the empty file that will take the log's place, with the log's mode and owner. Where it cannot be the application's own, the
+/// application could not write to it: then nothing is begun.
+pub(crate) fn prepare(logs: &Logs, state: &State) -> Result<(), Refusal> {
+    let cannot = |error: io::Error| failed("cannot make the empty log", error);
+    let old = stat(logs, LOG)?.ok_or_else(changed)?;
+    let flags = OFlags::WRONLY | OFlags::EXCL;
+    let mode = Mode::from_raw_mode(0o600);
+    let file = platform::create_file(state, NEXT, flags, mode).map_err(cannot)?;
+    let new = fstat(&file).map_err(|error| cannot(error.into()))?;
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) {
+        let owner = (Uid::from_raw(old.st_uid), Gid::from_raw(old.st_gid));
+        fchown(&file, Some(owner.0), Some(owner.1)).map_err(|error| {
+            let next = "let a person run this server as the application's user";
+            Refusal::io("cannot give the empty log the old one's owner", error, next)
+        })?;
+    }
+    fchmod(&file, Mode::from_raw_mode(old.st_mode)).map_err(|error| cannot(error.into()))
+}
+
 /// Gives the log the archive's name too. A name that is taken is never taken over: that is what a link does and a rename does not.
 pub(crate) fn link(logs: &Logs, record: &Record) -> Result<(), Refusal> {
     match linkat(logs, LOG, logs, &record.archive, AtFlags::empty()) {
-        Ok(()) => fsync(logs).map_err(|error| failed("cannot keep the archive's name", error)),
+        Ok(()) => fsync(logs).map_err(|error| half_done("cannot keep the archive's name", error)),
         Err(Errno::EXIST) => Err(Refusal::new(
             Code::ArchiveExists,
             format!(
@@ -59,7 +81,7 @@ pub(crate) fn link(logs: &Logs, record: &Record) -> Result<(), Refusal> {
     }
 }
 
-/// Puts an empty file in the log's place, with the log's mode and owner.
+/// Puts the empty file in the log's place.
 pub(crate) fn replace(
     logs: &Logs,
     state: &State,
@@ -71,10 +93,9 @@ pub(crate) fn replace(
         take_back(logs, record)?;
         return Err(changed());
     }
-    make_next(logs, state, record)?;
     let replaced = platform::replace(state, OsStr::new(NEXT), logs, OsStr::new(LOG))
-        .map_err(|error| failed("cannot put an empty log in the old one's place", error))?;
-    fsync(logs).map_err(|error| failed("cannot keep the new log", error))?;
+        .map_err(|error| half_done("cannot put an empty log in the old one's place", error))?;
+    fsync(logs).map_err(|error| half_done("cannot keep the new log", error))?;
     match replaced {
         Replaced::Exchanged => clear(logs, state, site),
         Replaced::Renamed => Ok(()),
@@ -115,24 +136,6 @@ pub(crate) fn changed() -> Refusal {
     )
 }
 
-/// Makes the empty file. Where it cannot be the application's own, the application could not write to it: then nothing is replaced.
-fn make_next(logs: &Logs, state: &State, record: &Record) -> Result<(), Refusal> {
-    let cannot = |error: io::Error| failed("cannot make the empty log", error);
-    let old = stat(logs, &record.archive)?.ok_or_else(changed)?;
-    let flags = OFlags::WRONLY | OFlags::EXCL;
-    let file =
-        platform::create_file(state, NEXT, flags, Mode::from_raw_mode(0o600)).map_err(cannot)?;
-    let new = rustix::fs::fstat(&file).map_err(|error| cannot(error.into()))?;
-    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) {
-        let (user, group) =
-            (rustix::fs::Uid::from_raw(old.st_uid), rustix::fs::Gid::from_raw(old.st_gid));
-        fchown(&file, Some(user), Some(group)).map_err(|error| {
-            failed("cannot give the empty log the old one's owner; let a person run this server as that user", error)
-        })?;
-    }
-    fchmod(&file, Mode::from_raw_mode(old.st_mode)).map_err(|error| cannot(error.into()))
-}
-
 /// Takes the archive's name from a file that is no longer the log, unless it is the file's only one.
 fn take_back(logs: &Logs, record: &Record) -> Result<(), Refusal> {
     match stat(logs, &record.archive)? {
@@ -171,5 +174,11 @@ fn stat(folder: impl std::os::fd::AsFd, name: &str) -> Result<Option<Stat>, Refu
 }
 
 fn failed(what: &str, error: impl Into<io::Error>) -> Refusal {
-    Refusal::io(what, error)
+    Refusal::io(what, error, ASK_A_PERSON)
+}
+
+/// The log has its archive's name by now.
+fn half_done(what: &str, error: impl Into<io::Error>) -> Refusal {
+    let next = "no byte is lost, and log_rotate_apply with the same plan_id finishes it once a person has mended that";
+    Refusal::io(what, error, next)
 }

@@ -32,7 +32,7 @@ fn definition() -> Value {
             "status": {"enum": ["applied", "already_applied"]},
             "archive": {"type": "string", "description": "The archive's name, beside the log."},
             "log_size": {"type": "integer", "minimum": 0, "description": "Bytes of the archive when it stopped being the log."},
-            "applied_at": {"type": "string", "description": "UTC, as RFC 3339 writes it."},
+            "applied_at": {"type": "string", "description": "UTC, as RFC 3339 writes it. Of a rotation whose process was ended in its last step, when that was found out."},
         })),
         "annotations": {"readOnlyHint": false, "destructiveHint": true, "idempotentHint": true, "openWorldHint": false},
     })

@@ -106,11 +106,13 @@ fn call(site: &Site, arguments: &Map<String, Value>, call: &Call) -> Result<Valu
         Stop::Bytes => "bytes",
         Stop::Time => "time",
     };
+    // A log that became shorter meanwhile ends where it ends.
+    let left = if stop == Stop::End { 0 } else { log.size().saturating_sub(scan.bytes) };
     Ok(record([
         ("matches", scan.matches.into()),
         ("scanned_lines", scan.lines.into()),
         ("scanned_bytes", scan.bytes.into()),
-        ("bytes_left", log.size().saturating_sub(scan.bytes).into()),
+        ("bytes_left", left.into()),
         ("complete", (stop == Stop::End).into()),
         ("stop_reason", reason.into()),
     ]))
@@ -142,7 +144,7 @@ impl Scan<'_> {
         let end = log.size().min(SEARCH_BYTES);
         let mut told = 0;
         let mut read = 0;
-        // Where a line that is not over begins in the buffer is always 0.
+        // What is left of the block before: a line whose end was not read yet.
         let mut buffer = Vec::new();
         loop {
             if call.is_cancelled() {

@@ -15,7 +15,7 @@ use crate::{
     links,
     platform::{is_escape, is_link, is_no_name, is_special, open_beneath},
     protocol::Call,
-    refusal::{Code, Refusal},
+    refusal::{ASK_A_PERSON, Code, Refusal},
     site::Site,
     text::{LineEnds, Room, show},
 };
@@ -67,7 +67,7 @@ fn call(site: &Site, arguments: &Map<String, Value>, _: &Call) -> Result<Value, 
     let name = arguments.text("name", NAME_CHARS)?;
     check(name)?;
     let file = open(site, name).map_err(|error| refusal(name, &error))?;
-    let unreadable = |error| Refusal::io("cannot read the note", error);
+    let unreadable = |error| Refusal::io("cannot read the note", error, ASK_A_PERSON);
     let metadata = file.metadata().map_err(unreadable)?;
     if !metadata.is_file() {
         return Err(not_a_file(name));
@@ -121,7 +121,7 @@ fn refusal(name: &str, error: &io::Error) -> Refusal {
         _ if is_special(error) => not_a_file(name),
         _ if is_link(error) || is_no_name(error) => not_found(name),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => not_found(name),
-        kind => Refusal::io(&format!("cannot open the note {name:?}"), io::Error::from(kind)),
+        kind => Refusal::io(&format!("cannot open the note {name:?}"), kind, ASK_A_PERSON),
     }
 }
 

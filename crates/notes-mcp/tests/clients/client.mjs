@@ -5,13 +5,19 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
 const [program, root] = process.argv.slice(2);
-const client = new Client(
-  { name: "tests", version: "0" },
-  { versionNegotiation: { mode: "auto" } },
-);
-await client.connect(
-  new StdioClientTransport({ command: program, args: ["--root", root] }),
-);
+const info = { name: "tests", version: "0" };
+const server = () => new StdioClientTransport({ command: program, args: ["--root", root] });
+
+// By default it speaks an older revision, and is told which one there is.
+let old = null;
+try {
+  await new Client(info).connect(server());
+} catch (error) {
+  old = [error.code, error.data.supported];
+}
+
+const client = new Client(info, { versionNegotiation: { mode: "auto" } });
+await client.connect(server());
 const call = (name, args) => client.callTool({ name, arguments: args });
 const { tools } = await client.listTools();
 const found = await call("log_search", { text: "ERROR" });
@@ -35,6 +41,7 @@ console.log(
     refused: [refused.isError, refused.content[0].text],
     applied: applied.map((result) => result.status),
     unknown,
+    old,
   }),
 );
 await client.close();

@@ -1,6 +1,7 @@
 //! `log_search`.
 
 use std::{
+    fs::File,
     process::Command,
     sync::{Mutex, mpsc},
     time::{Duration, SystemTime},
@@ -249,13 +250,42 @@ impl Clock for Gate {
     }
 }
 
+impl Gate {
+    /// The clock, what says that it was looked at, and what lets the search go on.
+    fn new() -> (Self, mpsc::Receiver<()>, mpsc::Sender<()>) {
+        let (looked, looks) = mpsc::sync_channel(0);
+        let (go, gate) = mpsc::channel();
+        (Self { looked, go: Mutex::new(gate) }, looks, go)
+    }
+}
+
+#[test]
+fn a_log_that_is_cut_off_in_the_middle_of_a_search_ends_there() {
+    let app = App::with_log("INFO a needle\n".repeat(100_000));
+    let (clock, looks, go) = Gate::new();
+    let mut peer = Peer::of_tools(NotesTools::new(app.site().with_clock(clock)));
+    peer.send(&peer::call(1, "log_search", json!({"text": "none"})));
+    for _ in 0..2 {
+        looks.recv_timeout(IN_TIME).expect("a look at the clock");
+        go.send(()).expect("it waits");
+    }
+    // The first block is read by now.
+    looks.recv_timeout(IN_TIME).expect("a look at the clock");
+    File::options().write(true).open(app.log()).and_then(|log| log.set_len(140)).expect("cut off");
+    drop((go, looks));
+    let found = &peer.next()["result"]["structuredContent"];
+    let bytes = 262_144;
+    assert_eq!(
+        extent(found),
+        [&json!(true), &json!("end"), &json!(bytes / 14 + 1), &json!(bytes), &json!(0)]
+    );
+}
+
 // spec: NOTE-09
 #[test]
 fn s15_a_search_that_is_cancelled_in_the_middle_is_not_answered() {
     let app = App::with_log("INFO x\n".repeat(600_000));
-    let (looked, looks) = mpsc::sync_channel(0);
-    let (go, gate) = mpsc::channel();
-    let clock = Gate { looked, go: Mutex::new(gate) };
+    let (clock, looks, go) = Gate::new();
     let mut peer = Peer::of_tools(NotesTools::new(app.site().with_clock(clock)));
     peer.send(&watched(peer::call(1, "log_search", json!({"text": "none"})), json!("how far")));
     for _ in 0..3 {

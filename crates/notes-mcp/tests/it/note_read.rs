@@ -321,7 +321,12 @@ fn n12_a_note_that_is_missing_or_may_not_be_read_is_never_empty() {
     let result = peer.call(1, "note_read", json!({"name": "file.md"}));
     assert_eq!(
         (&result["isError"], &result["content"][0]["text"]),
-        (&json!(true), &json!("io_error: cannot open the note \"file.md\": permission denied"))
+        (
+            &json!(true),
+            &json!(
+                "io_error: cannot open the note \"file.md\": permission denied; let a person look at it"
+            )
+        )
     );
 }
 

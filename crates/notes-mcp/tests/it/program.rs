@@ -41,3 +41,28 @@ impl Drop for Killed {
         let _ = self.0.wait();
     }
 }
+
+#[test]
+fn the_command_line_says_what_it_takes_and_what_is_wrong() {
+    let run = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_notes-mcp")).args(args).output();
+        let output = output.expect("it starts");
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let version = format!("notes-mcp {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(run(&["--version"]), (Some(0), version, String::new()));
+    let (code, help, _) = run(&["--help"]);
+    assert!(code == Some(0) && help.starts_with("notes-mcp [--root DIR]\n"), "{help}");
+    for (args, said) in [
+        (&["--roots", "x"][..], "error: there is no argument \"--roots\"; see --help\n"),
+        (&["--root"], "error: --root needs a folder\n"),
+        (&["--root", "/dev/null"], "error: cannot serve /dev/null: it is no folder\n"),
+        (
+            &["--root", "/none"],
+            "error: cannot serve /none: No such file or directory (os error 2)\n",
+        ),
+    ] {
+        assert_eq!(run(args), (Some(1), String::new(), said.to_owned()), "{args:?}");
+    }
+}

@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::Write,
-    os::unix::fs::MetadataExt,
+    os::unix::fs::{MetadataExt, chown},
     process::{Command, Stdio},
 };
 
@@ -55,6 +55,30 @@ fn r15_in_a_folder_that_may_not_be_written_to_nothing_is_rotated() {
     }
     let applied = peer.call(1, "log_rotate_apply", json!({"plan_id": id}));
     assert_eq!(applied["structuredContent"]["status"], "applied", "{applied}");
+}
+
+#[test]
+fn a_log_whose_writer_could_not_write_to_a_new_one_is_not_rotated() {
+    let app = App::with_log(LOG);
+    let Some(user) = app.hand_over() else {
+        // Without rights over other users there is no log of another one.
+        return;
+    };
+    chown(app.log(), Some(1_234), Some(1_234)).expect("another owner");
+    set_mode(&app.log(), 0o666);
+    let at = TempDir::new().expect("a folder");
+    set_mode(at.path(), 0o755);
+    let mut command = program::command_as(Some(user), app.root(), at.path());
+    let mut peer = Peer::of(command.spawn().expect("it starts"));
+    let planned = peer.call(1, "log_rotate_plan", json!({}));
+    let id = &planned["structuredContent"]["plan_id"];
+    let result = peer.call(1, "log_rotate_apply", json!({"plan_id": id}));
+    assert_eq!(
+        result["content"][0]["text"],
+        "io_error: cannot give the empty log the old one's owner: Operation not permitted (os error 1); \
+         let a person run this server as the application's user"
+    );
+    assert_untouched(&app, LOG);
 }
 
 fn refused(peer: &mut Peer, tool: &str, arguments: Value) -> String {
