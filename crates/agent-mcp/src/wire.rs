@@ -1,12 +1,14 @@
 //! The pipe to a server: one JSON-RPC message a line.
 //!
-//! It stands in for the SDK's own transport, which decides what a result is by the fields that it has. That takes a list of
-//! tools in which one is malformed for an empty acknowledgement, and loses the list. Here an answer is kept as it came, and
-//! whoever asked reads it. See the decision on the SDK's client in this project's `docs/decisions`.
+//! It stands in for the SDK's own transport, which passes over an answer that is too long and leaves its call waiting, answers what
+//! is no message, and reads without end what a server floods it with. Here an answer is kept as it came, and whoever asked
+//! reads it. See the decision on the SDK's client in this project's `docs/decisions`.
 
 mod incoming;
 mod lines;
 mod noise;
+#[cfg(test)]
+mod sdk;
 mod skim;
 
 use std::{

@@ -6,6 +6,7 @@ mod assemble;
 mod chat;
 mod commands;
 mod config;
+mod mcp;
 mod models;
 mod pictures;
 mod serve;

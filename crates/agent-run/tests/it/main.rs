@@ -8,6 +8,7 @@ mod config;
 mod doctor;
 mod home;
 mod hosts;
+mod mcp;
 mod peer;
 mod pipes;
 mod processes;
