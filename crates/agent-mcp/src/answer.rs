@@ -3,7 +3,7 @@
 use agent_tool_core::{Part, clip};
 use serde_json::{Map, Value};
 
-use crate::{text::clean, wire::text};
+use crate::{text::clean, wire::string_of};
 
 /// So many characters of text a result may have, before the budget of the run looks at it.
 pub(crate) const MAX_TEXT_CHARS: usize = 200_000;
@@ -131,8 +131,9 @@ fn parts(content: &[Value]) -> Vec<Part> {
 }
 
 fn image(piece: &Value) -> Option<Part> {
-    let (data, mime) = (text(piece, "data")?, text(piece, "mimeType")?);
-    let fits = text(piece, "type")? == "image" && data.len() <= MAX_IMAGE_CHARS && is_base64(data);
+    let (data, mime) = (string_of(piece, "data")?, string_of(piece, "mimeType")?);
+    let fits =
+        string_of(piece, "type")? == "image" && data.len() <= MAX_IMAGE_CHARS && is_base64(data);
     let is_mime = mime.strip_prefix("image/").is_some_and(|kind| {
         !kind.is_empty()
             && kind.len() < 40
@@ -150,12 +151,12 @@ fn is_base64(data: &str) -> bool {
 /// A piece as a text: itself, or what it is and how large.
 fn said(piece: &Value) -> String {
     let name = |value: &Value, key: &str| {
-        let shown = text(value, key).map(|value| crate::text::clean_line(value, NAME_CHARS));
+        let shown = string_of(value, key).map(|value| crate::text::clean_line(value, NAME_CHARS));
         shown.unwrap_or_default()
     };
-    let size = |value: &Value, key: &str| text(value, key).map_or(0, str::len);
-    match text(piece, "type").unwrap_or_default() {
-        "text" => clean(text(piece, "text").unwrap_or_default()),
+    let size = |value: &Value, key: &str| string_of(value, key).map_or(0, str::len);
+    match string_of(piece, "type").unwrap_or_default() {
+        "text" => clean(string_of(piece, "text").unwrap_or_default()),
         kind @ ("image" | "audio") => format!(
             "[{kind} {}, {} characters of base64, not shown]",
             name(piece, "mimeType"),
@@ -166,7 +167,7 @@ fn said(piece: &Value) -> String {
         }
         "resource" => {
             let resource = piece.get("resource").unwrap_or(&Value::Null);
-            match text(resource, "text") {
+            match string_of(resource, "text") {
                 Some(text) => {
                     format!("[the resource <{}>]\n{}", name(resource, "uri"), clean(text))
                 }

@@ -160,7 +160,7 @@ async fn connect(name: String, start: Result<Start, String>) -> Connected {
     report.says_it_is.clone_from(&connection.says_it_is);
     match listing::list(&connection, server.times().list).await {
         Ok(list) => listed = list,
-        Err(why) => report.why = Some(connection.secrets().hidden(why)),
+        Err(why) => report.why = Some(why),
     }
     report.remarks = std::mem::take(&mut listed.remarks);
     report.remarks.extend(connection.noise().said());

@@ -36,8 +36,8 @@ pub struct Servers {
 /// One of them, or why it is none.
 pub(crate) type Entry = Result<ServerConfig, String>;
 
-/// How one server is started, and how far it is trusted.
-#[derive(Clone, Debug, PartialEq)]
+/// How one server is started, and how far it is trusted. Its `Debug` has no value of `env`.
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ServerConfig {
     /// The program: an absolute path, or a name for the search path.
@@ -193,6 +193,20 @@ impl ServerConfig {
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
+    }
+}
+
+impl fmt::Debug for ServerConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerConfig")
+            .field("command", &self.command)
+            .field("args", &self.args)
+            .field("env", &self.env.keys())
+            .field("cwd", &self.cwd)
+            .field("trust", &self.trust)
+            .field("tier", &self.tier)
+            .field("timeout", &self.timeout)
+            .finish()
     }
 }
 

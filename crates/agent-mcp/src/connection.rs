@@ -3,7 +3,13 @@
 mod pending;
 mod start;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use agent_process::{Process, ShutdownSteps};
 use agent_tool_core::Context;
@@ -24,7 +30,6 @@ use crate::{
     elicit::Asker,
     era::Era,
     handler::{Calls, Handler},
-    text::Secrets,
     wire::{Noise, WireState},
 };
 
@@ -35,7 +40,7 @@ pub(crate) struct Connection {
     wire: Arc<WireState>,
     calls: Calls,
     asker: Option<Asker>,
-    secrets: Secrets,
+    answered: AtomicBool,
     pub(crate) era: Era,
     /// Its name and version, as it says.
     pub(crate) says_it_is: Option<String>,
@@ -52,21 +57,27 @@ impl Connection {
         self.wire.noise()
     }
 
-    /// Values that nobody but the server is to read.
-    pub(crate) fn secrets(&self) -> &Secrets {
-        &self.secrets
+    /// A call came to an answer.
+    pub(crate) fn answered(&self) {
+        self.answered.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether any did.
+    pub(crate) fn has_answered(&self) -> bool {
+        self.answered.load(Ordering::Relaxed)
     }
 
     /// Asks the server, for a call where it is for one, and waits for so long at most.
     pub(crate) async fn request(
         &self,
         request: ClientRequest,
-        cx: &Context,
+        cx: Option<&Context>,
         limit: Duration,
     ) -> Result<Value, Unanswered> {
         let open = self.calls.open(cx);
         let mut options = PeerRequestOptions::no_options();
-        if self.era == Era::Stateless && self.asker.as_ref().is_some_and(Asker::connected) {
+        let may_ask = cx.is_some() && self.asker.as_ref().is_some_and(Asker::connected);
+        if self.era == Era::Stateless && may_ask {
             let mut meta = RequestMetaObject::new();
             meta.set_client_capabilities(Asker::capability());
             options = options.with_meta(meta);
@@ -75,8 +86,8 @@ impl Connection {
         let Ok(handle) = peer.send_cancellable_request(request, options).await else {
             return Err(Unanswered::NotSent(self.why_it_ended().await));
         };
+        open.sent(&handle.progress_token);
         let mut pending = Pending::new(handle);
-        open.sent(pending.progress_token());
         tokio::select! {
             answer = pending.answer() => match answer {
                 Ok(result) => Ok(result),
@@ -103,6 +114,6 @@ impl Connection {
             Ok(exit) => format!("it {exit}"),
             Err(_) => "it closed its output".to_owned(),
         };
-        start::last_words(&how, &self.secrets)
+        start::last_words(self.wire.hidden(how))
     }
 }

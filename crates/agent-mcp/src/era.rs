@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{
     text::clean_line,
-    wire::{Incoming, Wire, text},
+    wire::{Incoming, Wire, string_of},
 };
 
 /// The revision without a handshake.
@@ -232,7 +232,7 @@ impl Greeting<'_> {
     }
 
     async fn initialized(&mut self, result: &Value) -> Result<Option<Opened>, NotOpened> {
-        let theirs = text(result, "protocolVersion").unwrap_or_default();
+        let theirs = string_of(result, "protocolVersion").unwrap_or_default();
         if !WITH_INITIALIZE.contains(&theirs) {
             return Err(NotOpened::NoCommonRevision(vec![clean_line(theirs, 20)]));
         }
@@ -253,7 +253,7 @@ fn names(versions: &Value, wanted: &str) -> bool {
 
 fn says_it_is(info: Option<&Value>) -> Option<String> {
     let info = info?;
-    let name = text(info, "name")?;
-    let version = text(info, "version").unwrap_or_default();
+    let name = string_of(info, "name")?;
+    let version = string_of(info, "version").unwrap_or_default();
     Some(clean_line(&format!("{name} {version}"), NAME_CHARS))
 }

@@ -47,17 +47,21 @@ struct Call {
 /// A call's place among them, until it is dropped.
 pub(crate) struct Open {
     calls: Calls,
-    number: u64,
+    number: Option<u64>,
     pub(crate) patience: Patience,
 }
 
 impl Calls {
-    pub(crate) fn open(&self, cx: &Context) -> Open {
+    /// A place for a request: among the calls where it is one, for which a server may ask and tell.
+    pub(crate) fn open(&self, cx: Option<&Context>) -> Open {
         let calls = &mut self.lock().calls;
-        let number = calls.last_key_value().map_or(0, |(number, _)| number + 1);
         let patience = Patience::new();
-        let call = Call { cx: cx.clone(), patience: patience.clone(), token: None, progress: -1.0 };
-        calls.insert(number, call);
+        let number = cx.map(|cx| {
+            let number = calls.last_key_value().map_or(0, |(number, _)| number + 1);
+            let (cx, patience) = (cx.clone(), patience.clone());
+            calls.insert(number, Call { cx, patience, token: None, progress: -1.0 });
+            number
+        });
         Open { calls: self.clone(), number, patience }
     }
 
@@ -99,19 +103,22 @@ impl Call {
 
 impl Open {
     /// The request of the call was sent, and this is what its progress is told under.
-    pub(crate) fn sent(&self, token: ProgressToken) {
+    pub(crate) fn sent(&self, token: &ProgressToken) {
         let live = &mut *self.calls.lock();
-        let Some(call) = live.calls.get_mut(&self.number) else { return };
-        let early = live.early.iter().rev().filter(|told| told.progress_token == token);
+        let call = self.number.and_then(|number| live.calls.get_mut(&number));
+        let Some(call) = call else { return };
+        let early = live.early.iter().rev().filter(|told| told.progress_token == *token);
         early.for_each(|told| call.tell(told));
-        call.token = Some(token);
-        live.early.clear();
+        call.token = Some(token.clone());
+        live.early.retain(|told| told.progress_token != *token);
     }
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.calls.lock().calls.remove(&self.number);
+        if let Some(number) = self.number {
+            self.calls.lock().calls.remove(&number);
+        }
         self.patience.end();
     }
 }

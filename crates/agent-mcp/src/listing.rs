@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use agent_tool_core::Context;
 use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams};
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
@@ -12,7 +11,7 @@ use crate::{
     held::Held,
     schema,
     text::{clean, clean_line},
-    wire::text,
+    wire::string_of,
 };
 
 /// The most pages of a list. A server whose list has no end is cut here.
@@ -93,10 +92,11 @@ pub(crate) async fn list(connection: &Connection, within: Duration) -> Result<Li
             return Err("it did not list its tools: its answer has no list `tools`".to_owned());
         };
         listed.take(tools);
-        if listed.tools.len() >= MAX_TOOLS {
+        let Some(next) = string_of(&answer, "nextCursor") else { break };
+        if listed.tools.len() == MAX_TOOLS {
+            listed.remark(too_many());
             break;
         }
-        let Some(next) = text(&answer, "nextCursor") else { break };
         if !cursors.insert(next.to_owned()) {
             listed.remark("its list comes round again, so it was cut there".to_owned());
             break;
@@ -114,7 +114,7 @@ async fn one_page(
     let params = cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
     let request = ListToolsRequest { params, ..ListToolsRequest::default() };
     let request = ClientRequest::ListToolsRequest(request);
-    let answer = connection.request(request, &Context::detached(), within).await;
+    let answer = connection.request(request, None, within).await;
     answer.map_err(|unanswered| match unanswered {
         Unanswered::NotSent(why) | Unanswered::Lost(why) => why,
         Unanswered::Rejected(error) => {
@@ -131,12 +131,10 @@ impl Listed {
     fn take(&mut self, tools: &[Value]) {
         for tool in tools {
             if self.tools.len() == MAX_TOOLS {
-                self.remark(format!(
-                    "it has more than {MAX_TOOLS} tools; those after them were left out"
-                ));
+                self.remark(too_many());
                 return;
             }
-            let name = text(tool, "name").unwrap_or_default();
+            let name = string_of(tool, "name").unwrap_or_default();
             let shown = clean_line(name, SHOWN_CHARS);
             if self.tools.iter().any(|known| known.name == name) {
                 self.remark(format!("it lists `{shown}` more than once; the first one counts"));
@@ -161,8 +159,12 @@ impl Listed {
     }
 }
 
+fn too_many() -> String {
+    format!("it has more than {MAX_TOOLS} tools; those after them were left out")
+}
+
 fn listing(tool: &Value) -> Result<(Listing, Option<String>), String> {
-    let name = text(tool, "name").filter(|name| !name.is_empty()).ok_or("it has no name")?;
+    let name = string_of(tool, "name").filter(|name| !name.is_empty()).ok_or("it has no name")?;
     if name.chars().count() > NAME_CHARS {
         return Err(format!("its name has more than {NAME_CHARS} characters"));
     }
@@ -182,7 +184,8 @@ fn listing(tool: &Value) -> Result<(Listing, Option<String>), String> {
         },
     };
     let hint = tool.get("annotations").and_then(|hints| hints.get("readOnlyHint"));
-    let description = text(tool, "description").or(text(tool, "title")).unwrap_or_default();
+    let description =
+        string_of(tool, "description").or(string_of(tool, "title")).unwrap_or_default();
     let listing = Listing {
         name: name.to_owned(),
         description: agent_tool_core::clip(clean(description).trim(), DESCRIPTION_CHARS).text,

@@ -18,11 +18,14 @@ use crate::{
     era::Era,
     error,
     memory::Memory,
-    wire::text,
+    wire::string_of,
 };
 
 /// So often a server may ask before it carries a call out.
 const MAX_ROUNDS: usize = 10;
+
+/// So many questions it may ask at once.
+const MAX_QUESTIONS: usize = 8;
 
 /// A server, running or not.
 pub(crate) struct Server {
@@ -78,6 +81,10 @@ impl Server {
             if connection.is_open() {
                 return Ok(Arc::clone(connection));
             }
+            // Whoever answered calls is no server that only dies.
+            if connection.has_answered() {
+                slot.failures = 0;
+            }
             slot.connection = None;
             self.failed(&mut slot);
         }
@@ -123,17 +130,11 @@ impl Server {
         cx: &Context,
         limit: Duration,
     ) -> Result<Outcome, ToolError> {
-        for _ in 0..=MAX_ROUNDS {
+        for round in 0..=MAX_ROUNDS {
             let request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
-            let answer = connection.request(request, cx, limit).await;
-            let mut answer = answer.map_err(|why| self.unanswered(connection, why))?;
-            {
-                // Whoever answers is no server that only dies.
-                let mut slot = self.slot.lock().await;
-                (slot.failures, slot.not_before) = (0, None);
-            }
-            connection.secrets().hidden_in(&mut answer);
-            let answer = Answer::read(answer);
+            let answer = connection.request(request, Some(cx), limit).await;
+            let answer = Answer::read(answer.map_err(|why| self.unanswered(why, round))?);
+            connection.answered();
             match answer.map_err(|why| error::unreadable(&self.name, &why))? {
                 Answer::Complete(outcome) => return Ok(outcome),
                 Answer::InputRequired { requests, state } => {
@@ -151,10 +152,14 @@ impl Server {
         requests: &Map<String, Value>,
         cx: &Context,
     ) -> Result<InputResponses, ToolError> {
+        if requests.len() > MAX_QUESTIONS {
+            let why = format!("it asks {} things at once", requests.len());
+            return Err(error::asks_in_vain(&self.name, &why));
+        }
         let asker = self.start.asker.as_ref().filter(|asker| asker.connected());
         let mut responses = InputResponses::new();
         for (key, request) in requests {
-            let method = text(request, "method").unwrap_or_default();
+            let method = string_of(request, "method").unwrap_or_default();
             let asker = match (asker, method) {
                 (Some(asker), "elicitation/create") => asker,
                 (None, "elicitation/create") => {
@@ -173,11 +178,11 @@ impl Server {
         Ok(responses)
     }
 
-    fn unanswered(&self, connection: &Connection, why: Unanswered) -> ToolError {
+    fn unanswered(&self, why: Unanswered, round: usize) -> ToolError {
         let server = &self.name;
         match why {
-            Unanswered::NotSent(why) => error::down(server, &why),
-            Unanswered::Lost(why) => error::lost(server, &why),
+            Unanswered::NotSent(why) if round == 0 => error::down(server, &why),
+            Unanswered::NotSent(why) | Unanswered::Lost(why) => error::lost(server, &why),
             Unanswered::TimedOut(limit) => error::timed_out(server, limit),
             Unanswered::TooLarge(bytes) => {
                 let most = crate::wire::MAX_MESSAGE_BYTES;
@@ -186,13 +191,7 @@ impl Server {
                     &format!("it has {bytes} bytes, and at most {most} are taken"),
                 )
             }
-            Unanswered::Rejected(mut error) => {
-                error.message = connection.secrets().hidden(error.message.into_owned()).into();
-                if let Some(data) = &mut error.data {
-                    connection.secrets().hidden_in(data);
-                }
-                error::rejected(server, &error)
-            }
+            Unanswered::Rejected(error) => error::rejected(server, &error),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Text of a server on its way to a model or a person.
 
+use std::fmt;
+
 use agent_tool_core::{clip, for_person};
 
 /// Stands where a character was that nobody sees and a model reads.
@@ -34,8 +36,14 @@ fn is_invisible(c: char) -> bool {
 }
 
 /// The values that a server was given and that nobody else is to read, each with the name of its variable.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Secrets(Vec<(String, String)>);
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
+    }
+}
 
 impl Secrets {
     /// The longest first: one may begin with another.

@@ -31,7 +31,10 @@ pub(crate) use self::{
     lines::MAX_MESSAGE_BYTES,
     noise::Noise,
 };
-use crate::handler::Calls;
+use crate::{handler::Calls, text::Secrets};
+
+/// So much of a line that is no message is looked at.
+const NOISE_BYTES: usize = 400;
 
 type Input = Box<dyn AsyncWrite + Send + Unpin>;
 type Output = Box<dyn AsyncRead + Send + Unpin>;
@@ -49,6 +52,7 @@ pub(crate) struct WireState {
     /// The calls whose progress is told.
     pub(crate) calls: Calls,
     noise: Mutex<Noise>,
+    secrets: Secrets,
     /// The server may ask something of its client.
     pub(crate) takes_requests: OnceLock<()>,
 }
@@ -59,9 +63,16 @@ impl WireState {
         self.noise.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// A text about the server without what it was given as a secret.
+    pub(crate) fn hidden(&self, text: String) -> String {
+        self.secrets.hidden(text)
+    }
+
     /// Counts what is no message; none once it is too much.
     fn count(&self, line: &[u8], bytes: u64) -> Option<()> {
-        self.noise.lock().unwrap_or_else(PoisonError::into_inner).count(line, bytes)
+        let start = String::from_utf8_lossy(&line[..line.len().min(NOISE_BYTES)]);
+        let start = self.secrets.hidden(start.into_owned());
+        self.noise.lock().unwrap_or_else(PoisonError::into_inner).count(&start, bytes)
     }
 
     fn quiet(&self) {
@@ -70,14 +81,16 @@ impl WireState {
 }
 
 impl Wire {
+    /// A pipe of a server that was given these secrets: none of them comes out of it.
     pub(crate) fn new(
         input: impl AsyncWrite + Send + Unpin + 'static,
         output: impl AsyncRead + Send + Unpin + 'static,
+        secrets: Secrets,
     ) -> Self {
         Self {
             lines: LineReader::new(Box::new(output)),
             input: Arc::new(tokio::sync::Mutex::new(Some(Box::new(input)))),
-            shared: Arc::default(),
+            shared: Arc::new(WireState { secrets, ..WireState::default() }),
         }
     }
 
@@ -106,7 +119,7 @@ impl Wire {
     /// loses nothing.
     pub(crate) async fn next(&mut self) -> Option<Incoming> {
         loop {
-            let incoming = match self.lines.next().await.ok()?? {
+            let mut incoming = match self.lines.next().await.ok()?? {
                 Piece::Line(line) if line.trim_ascii().is_empty() => continue,
                 Piece::Line(line) => match Incoming::read(&line) {
                     Some(incoming) => incoming,
@@ -122,6 +135,7 @@ impl Wire {
                 }
             };
             self.shared.quiet();
+            incoming.hide(&self.shared.secrets);
             return Some(incoming);
         }
     }
@@ -163,6 +177,6 @@ impl Transport<RoleClient> for Wire {
 }
 
 /// A text of a server's message, where there is one.
-pub(crate) fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+pub(crate) fn string_of<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key).and_then(Value::as_str)
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rmcp::{
     RoleClient, ServiceError,
-    model::{ErrorData, ProgressToken, ServerResult},
+    model::{ErrorData, ServerResult},
     service::RequestHandle,
 };
 use serde_json::Value;
@@ -48,11 +48,6 @@ pub(super) struct Pending(Option<RequestHandle<RoleClient>>);
 impl Pending {
     pub(super) fn new(handle: RequestHandle<RoleClient>) -> Self {
         Self(Some(handle))
-    }
-
-    pub(super) fn progress_token(&self) -> ProgressToken {
-        let handle = self.0.as_ref().expect("it is taken by its answer alone");
-        handle.progress_token.clone()
     }
 
     /// The result, the server's error, or none where the server is gone.

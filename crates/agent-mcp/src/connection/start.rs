@@ -1,6 +1,6 @@
 //! From a configuration to a server that answers.
 
-use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, fmt, path::PathBuf, sync::atomic::AtomicBool, time::Duration};
 
 use agent_process::{
     EnvironmentRule, ExitReport, Finder, Launcher, Place, Process, Program, Wanted,
@@ -69,7 +69,7 @@ impl Start {
             }
             opened => opened,
         }
-        .map_err(|failed| NotStarted(last_words(&failed.to_string(), &secrets)))
+        .map_err(|failed| NotStarted(last_words(secrets.hidden(failed.to_string()))))
     }
 
     /// The program with its environment, and what of that nobody else is to read.
@@ -107,8 +107,8 @@ impl Start {
     ) -> Result<Connection, Failed> {
         let process = self.launcher.spawn(program).await.map_err(Failed::NotSpawned)?;
         let pipes = process.take_stdin().zip(process.take_stdout());
-        let (input, output) = pipes.expect("both are piped and taken once");
-        let mut wire = Wire::new(input, output);
+        let (input, output) = pipes.ok_or(Failed::Ended(None))?;
+        let mut wire = Wire::new(input, output, secrets.clone());
         let capabilities = match self.asker.as_ref().filter(|asker| asker.connected()) {
             Some(_) => serde_json::to_value(Asker::capability()).unwrap_or_default(),
             None => json!({}),
@@ -133,16 +133,10 @@ impl Start {
                 return Err(Failed::Silent { within: self.times.connect, noise });
             }
         };
-        Ok(self.serve(process, wire, opened, secrets))
+        Ok(self.serve(process, wire, opened))
     }
 
-    fn serve(
-        &self,
-        process: Process,
-        wire: Wire,
-        opened: era::Opened,
-        secrets: &Secrets,
-    ) -> Connection {
+    fn serve(&self, process: Process, wire: Wire, opened: era::Opened) -> Connection {
         let era::Opened { era, says_it_is } = opened;
         let state = wire.state();
         let version = match &era {
@@ -171,7 +165,7 @@ impl Start {
             wire: state,
             calls,
             asker,
-            secrets: secrets.clone(),
+            answered: AtomicBool::new(false),
             era,
             says_it_is,
         }
@@ -218,8 +212,7 @@ impl fmt::Display for Failed {
     }
 }
 
-/// What is said of a server's end, without its secrets: its own last words are in it.
-pub(super) fn last_words(how: &str, secrets: &Secrets) -> String {
-    let said = clean(&secrets.hidden(how.to_owned()));
-    agent_tool_core::clip(&said, LAST_WORDS_CHARS).text
+/// What is said of a server's end. Its own last words are in it.
+pub(super) fn last_words(how: String) -> String {
+    agent_tool_core::clip(&clean(&how), LAST_WORDS_CHARS).text
 }

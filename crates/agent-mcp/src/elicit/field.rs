@@ -4,7 +4,7 @@ use agent_tool_core::CardOption;
 use serde_json::{Number, Value};
 
 use super::{NO, YES, shown};
-use crate::wire::text;
+use crate::wire::string_of;
 
 /// The most options of one field.
 const MAX_OPTIONS: usize = 50;
@@ -50,13 +50,13 @@ impl Field {
     pub(super) fn read(name: &str, schema: &Value, required: bool) -> Option<Self> {
         let number = |key: &str| schema.get(key).and_then(Value::as_f64);
         let count = |key: &str| schema.get(key).and_then(Value::as_u64);
-        let takes = match text(schema, "type")? {
+        let takes = match string_of(schema, "type")? {
             "string" => match choices(schema) {
                 Some(choices) => Takes::One(choices?),
                 None => Takes::Text {
                     shortest: count("minLength").unwrap_or(0),
                     longest: count("maxLength"),
-                    format: text(schema, "format").map(|format| shown(format, LABEL_CHARS)),
+                    format: string_of(schema, "format").map(|format| shown(format, LABEL_CHARS)),
                 },
             },
             kind @ ("number" | "integer") => Takes::Number {
@@ -72,8 +72,8 @@ impl Field {
             },
             _ => return None,
         };
-        let title = text(schema, "title").unwrap_or(name);
-        let description = text(schema, "description").unwrap_or_default();
+        let title = string_of(schema, "title").unwrap_or(name);
+        let description = string_of(schema, "description").unwrap_or_default();
         Some(Self {
             name: name.to_owned(),
             required,

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{MESSAGE_CHARS, field::Field, shown};
-use crate::wire::text;
+use crate::wire::string_of;
 
 /// The most fields that a form may have: each is a card.
 const MAX_FIELDS: usize = 12;
@@ -18,10 +18,10 @@ pub(super) struct Form {
 impl Form {
     /// Reads the parameters of `elicitation/create`; none where it is no form, or one that cannot be shown.
     pub(super) fn read(params: &Value) -> Option<Self> {
-        if text(params, "mode").is_some_and(|mode| mode != "form") {
+        if string_of(params, "mode").is_some_and(|mode| mode != "form") {
             return None;
         }
-        let message = shown(text(params, "message")?, MESSAGE_CHARS);
+        let message = shown(string_of(params, "message")?, MESSAGE_CHARS);
         let schema = params.get("requestedSchema")?;
         let properties = schema.get("properties")?.as_object()?;
         let required = schema.get("required").and_then(Value::as_array);

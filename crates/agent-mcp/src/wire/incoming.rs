@@ -13,8 +13,13 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
+use crate::text::Secrets;
+
 /// The code under which an answer over the limit fails its call: none that a server can send.
 pub(crate) const TOO_LARGE: i32 = i32::MIN;
+
+/// What of a result goes back to the server.
+const GIVEN_BACK: [&str; 2] = ["requestState", "nextCursor"];
 
 /// A message.
 #[derive(Debug)]
@@ -73,6 +78,29 @@ impl Incoming {
         let message = format!("its answer of {bytes} bytes was too large");
         let error = ErrorData::new(ErrorCode(TOO_LARGE), message, Some(json!({"bytes": bytes})));
         Self::Error { id: Some(id), error }
+    }
+
+    /// Takes the server's secrets out of it. What a client has to give back as it came stays.
+    pub(super) fn hide(&mut self, secrets: &Secrets) {
+        match self {
+            Self::Request { params, .. } | Self::Notification { params, .. } => {
+                secrets.hidden_in(params);
+            }
+            Self::Result { result, .. } => {
+                let given_back = GIVEN_BACK.map(|key| result.get_mut(key).map(Value::take));
+                secrets.hidden_in(result);
+                for (key, value) in GIVEN_BACK.into_iter().zip(given_back) {
+                    if let Some(value) = value {
+                        result[key] = value;
+                    }
+                }
+            }
+            Self::Error { error, .. } => {
+                let message = std::mem::take(&mut error.message);
+                error.message = Cow::Owned(secrets.hidden(message.into_owned()));
+                error.data.iter_mut().for_each(|data| secrets.hidden_in(data));
+            }
+        }
     }
 
     /// The message as the SDK takes it, with what a server says left as it came; none for what nobody here listens to.

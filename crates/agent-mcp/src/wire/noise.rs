@@ -27,15 +27,14 @@ pub(crate) struct Noise {
 
 impl Noise {
     /// Counts a line; none once it is too much.
-    pub(super) fn count(&mut self, line: &[u8], bytes: u64) -> Option<()> {
+    pub(super) fn count(&mut self, line: &str, bytes: u64) -> Option<()> {
         self.total += 1;
         self.in_a_row += 1;
         self.bytes_in_a_row += bytes;
         if self.last.len() == KEPT {
             self.last.pop_front();
         }
-        let start = &line[..line.len().min(LINE_CHARS * 4)];
-        self.last.push_back(clean_line(&String::from_utf8_lossy(start), LINE_CHARS));
+        self.last.push_back(clean_line(line, LINE_CHARS));
         (!self.flooded()).then_some(())
     }
 

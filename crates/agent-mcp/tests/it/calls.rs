@@ -258,15 +258,30 @@ pub(crate) async fn what_a_server_was_given_as_a_secret_is_read_by_nobody() {
         Does::Answer(
             json!({"content": [{"type": "text", "text": words}], "structuredContent": {"used": SECRET}}),
         ),
+        Does::Progress(vec![(1.0, 2.0, words.clone())]),
         Does::Refuse { code: -32603, message: words.clone() },
         Does::Answer(json!({"content": [{"type": "text", "text": words}], "isError": true})),
-        Does::Die { code: 9, words },
+        Does::Die { code: 9, words: words.clone() },
     ];
-    let (config, _) = bed.server("s", &Script::new(Speaks::Stateless).tool(listed("t"), does));
-    let bridge = bed.bridge(Servers::default().with("s", config.env("NOTES_TOKEN", SECRET))).await;
+    let mut tells = listed("t");
+    tells["description"] = json!(format!("{words} at each call"));
+    let (config, _) = bed.server("s", &Script::new(Speaks::Stateless).tool(tells, does));
+    let config = config.env("NOTES_TOKEN", SECRET);
+    assert!(!format!("{config:?}").contains(SECRET), "{config:?}");
+    let bridge = bed.bridge(Servers::default().with("s", config)).await;
+    let description = tool(&bridge, "mcp__s__t").spec().description.clone();
+    assert!(
+        description.ends_with("cannot log in with [NOTES_TOKEN] at each call"),
+        "{description}"
+    );
     let output = call(&bridge, "mcp__s__t", json!({})).await.unwrap();
     assert_eq!(output.parts[1], Part::text("cannot log in with [NOTES_TOKEN]"));
     assert_eq!(output.data, json!({"used": "[NOTES_TOKEN]"}));
+    let watcher = Arc::new(Watcher::default());
+    let cx = context("c", watcher.clone());
+    tool(&bridge, "mcp__s__t").call(json!({}), &cx).await.unwrap();
+    let told = format!("{:?}", watcher.0.lock().unwrap());
+    assert!(told.contains("cannot log in with [NOTES_TOKEN]"), "{told}");
     for _ in 0..3 {
         let error = call(&bridge, "mcp__s__t", json!({})).await.unwrap_err();
         assert!(error.message.contains("cannot log in with [NOTES_TOKEN]"), "{error}");
