@@ -13,7 +13,10 @@ mod skim;
 
 use std::{
     io,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use rmcp::{
@@ -53,14 +56,19 @@ pub(crate) struct WireState {
     pub(crate) calls: Calls,
     noise: Mutex<Noise>,
     secrets: Secrets,
-    /// The server may ask something of its client.
-    pub(crate) takes_requests: OnceLock<()>,
+    /// Whether the server may ask something of its client.
+    takes_requests: AtomicBool,
 }
 
 impl WireState {
     /// What the server wrote that is no message.
     pub(crate) fn noise(&self) -> Noise {
         self.noise.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// From now on the server's own requests are taken, as the older revisions have them.
+    pub(crate) fn take_requests(&self) {
+        self.takes_requests.store(true, Ordering::Relaxed);
     }
 
     /// A text about the server without what it was given as a secret.
@@ -155,7 +163,7 @@ impl Transport<RoleClient> for Wire {
         loop {
             let incoming = self.next().await?;
             let foreign = matches!(incoming, Incoming::Request { .. })
-                && self.shared.takes_requests.get().is_none();
+                && !self.shared.takes_requests.load(Ordering::Relaxed);
             if foreign {
                 // In the revision of 2026 a server asks nothing by itself, and its client answers nothing.
                 self.shared.count(b"a request of the server", 0)?;

@@ -58,8 +58,10 @@ pub(crate) fn complaints(bridge: &Bridge) -> Vec<String> {
     let mut said = Vec::new();
     for report in bridge.reports() {
         let name = &report.name;
-        let why = report.why.iter().map(|why| format!("the MCP server {name} has no tools here: {why}"));
-        let remarks = report.remarks.iter().map(|remark| format!("the MCP server {name}: {remark}"));
+        let why =
+            report.why.iter().map(|why| format!("the MCP server {name} has no tools here: {why}"));
+        let remarks =
+            report.remarks.iter().map(|remark| format!("the MCP server {name}: {remark}"));
         said.extend(why.chain(remarks));
     }
     said

@@ -76,9 +76,13 @@ fn the_official_client_sees_the_bridged_tools_and_none_of_ours(python: &Path) {
         .output()
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
-    let listed: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{errors}"));
+    let listed: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{errors}"));
     assert_eq!(listed["tools"], serde_json::json!(BRIDGED), "{errors}");
-    assert_eq!(listed["called"], "[\"mcp__outside__look\"] {\"a\":1}", "a call goes through the registry");
+    assert_eq!(
+        listed["called"], "[\"mcp__outside__look\"] {\"a\":1}",
+        "a call goes through the registry"
+    );
     the_run_has_tools_of_its_own(folder.path());
 }
 

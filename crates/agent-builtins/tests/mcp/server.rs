@@ -61,7 +61,8 @@ async fn registry(folder: &std::path::Path) -> (Registry, BTreeSet<String>) {
     let script = Script::new(Speaks::Stateless).tool(tool("look"), []).tool(tool("touch"), []);
     let peer = script.peer(folder, "outside").unwrap();
     // What makes this program the server must not make its server one.
-    let config = ServerConfig::new("env").args(["-u", FOLDER, &peer.command]).env(peer.env.0, peer.env.1);
+    let config =
+        ServerConfig::new("env").args(["-u", FOLDER, &peer.command]).env(peer.env.0, peer.env.1);
     let servers = Servers::default().with("outside", config);
     let bridge = Bridge::builder(Launcher::new(Guard::new()), folder).connect(servers).await;
     let grammars = Arc::new(Grammars::bundled());
@@ -76,8 +77,10 @@ async fn registry(folder: &std::path::Path) -> (Registry, BTreeSet<String>) {
 async fn answer(run: &Run, bridged: &BTreeSet<String>, message: &Value) -> Value {
     let view = run.view(Surface::Full, Limits::default());
     match message["method"].as_str().unwrap() {
-        "server/discover" => json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},
-            "ttlMs": 0, "cacheScope": "private"}),
+        "server/discover" => {
+            json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},
+            "ttlMs": 0, "cacheScope": "private"})
+        }
         "tools/list" => {
             let specs = view.specs().into_iter().filter(|spec| bridged.contains(&spec.name));
             let tools: Vec<_> = specs

@@ -142,7 +142,7 @@ impl Start {
         let version = match &era {
             Era::Stateless => STATELESS,
             Era::Initialize(version) => {
-                let _first = state.takes_requests.set(());
+                state.take_requests();
                 version
             }
         };

@@ -144,7 +144,9 @@ impl<'a> Session<'a> {
             Ok(Message::Request { id, method, .. }) if method == "run/shutdown" => {
                 return Next::Shutdown(id);
             }
-            Ok(Message::Request { id, method, params }) => self.requested(id, &method, params).await,
+            Ok(Message::Request { id, method, params }) => {
+                self.requested(id, &method, params).await
+            }
         }
         Next::GoOn
     }
