@@ -25,6 +25,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("agent-debug", &["agent-tool-core", "agent-workspace", "agent-process"]),
     ("agent-eval", &["agent-tool-core", "agent-workspace", "agent-process", "agent-grammars"]),
     ("agent-ask", &["agent-tool-core"]),
+    ("agent-mcp", &["agent-tool-core", "agent-process"]),
     ("agent-vibe", &["agent-tool-core"]),
     ("agent-loop", &["agent-tool-core"]),
     (
@@ -41,6 +42,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "agent-debug",
             "agent-eval",
             "agent-ask",
+            "agent-mcp",
             "agent-vibe",
         ],
     ),
@@ -58,6 +60,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "agent-debug",
             "agent-eval",
             "agent-ask",
+            "agent-mcp",
             "agent-vibe",
             "agent-loop",
             "agent-process",
@@ -90,6 +93,10 @@ const ABSENT: &[(&str, &[&str])] = &[
     ("agent-vibe", PEOPLE_ABSENT),
     ("agent-lsp", &["tree-sitter", "hyper"]),
     ("agent-debug", &["tree-sitter", "lsp-types", "hyper"]),
+    (
+        "agent-mcp",
+        &["tree-sitter", "lsp-types", "hyper", "reqwest", "rustls", "oauth2", "schemars"],
+    ),
     ("agent-loop", &["genai", "hyper", "reqwest", "rustls", "tree-sitter"]),
     ("notes-mcp", &["agent-tool-core", "rmcp", "tokio"]),
     (
@@ -102,6 +109,7 @@ const ABSENT: &[(&str, &[&str])] = &[
             "agent-debug",
             "agent-eval",
             "agent-ask",
+            "agent-mcp",
             "agent-vibe",
             "agent-edits",
             "tree-sitter",

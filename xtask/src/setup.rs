@@ -1,5 +1,7 @@
 //! Installs what the live tests need into `.tools/`, skipping what is there.
 
+mod mcp;
+
 use std::{env, ffi::OsString, fs, path::Path};
 
 use anyhow::{Context, Result};
@@ -72,13 +74,13 @@ const SYSTEM: [(&[&str], &[&str]); 8] = [
 
 pub fn setup() -> Result<()> {
     system()?;
-    for (folder, packages) in NPM {
+    for (folder, packages) in NPM.into_iter().chain(mcp::NPM) {
         into(folder, packages, |folder| {
             let fixed = ["install", "--no-audit", "--no-fund", "--no-save", "--prefix", folder];
             install(&mut command("npm", fixed.into_iter().chain(packages.iter().copied())))
         })?;
     }
-    for (folder, packages) in PYTHON {
+    for (folder, packages) in PYTHON.into_iter().chain(mcp::PYTHON) {
         into(folder, packages, |folder| {
             install(&mut command("python3", ["-m", "venv", folder]))?;
             let fixed = ["install", "--quiet", "--disable-pip-version-check"];

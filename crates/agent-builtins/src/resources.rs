@@ -52,6 +52,13 @@ impl Resources {
         self
     }
 
+    /// External MCP servers: their tools, under `mcp__server__tool`.
+    #[cfg(feature = "mcp")]
+    pub fn mcp(mut self, bridge: &agent_mcp::Bridge) -> Self {
+        self.tools.extend(bridge.tools());
+        self
+    }
+
     /// A debugger, one session at a time: `debug`.
     #[cfg(feature = "debug")]
     pub fn debug(mut self, debugger: agent_debug::Debugger) -> Self {

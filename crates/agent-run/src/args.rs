@@ -60,6 +60,9 @@ pub(crate) struct Options {
     /// Turn on background workers, the tools vibe_*. Where they are commands, this is your consent to what they do
     #[arg(long, global = true)]
     pub vibe: bool,
+    /// Bridge in the tools of the MCP servers in this file, {"mcpServers": {"name": {"command": …}}}; once for each file
+    #[arg(long, global = true, value_name = "FILE")]
+    pub mcp: Vec<PathBuf>,
     /// Print results as JSON, one object a line
     #[arg(long, global = true)]
     pub json: bool,

@@ -14,6 +14,7 @@ use agent_lsp::{
     Lsp,
     table::{ServerTable, Trust},
 };
+use agent_mcp::Bridge;
 use agent_process::{EnvironmentRule, Guard, Launcher, Prefix};
 use agent_shell::Shell;
 use agent_tiers::{Approval, ApproveMode, Run, View};
@@ -26,6 +27,7 @@ use crate::{
     args::Approve,
     artifacts::{self, Kept},
     config::{CHECKOUT_FILE, Config},
+    mcp,
     state::State,
     style::{FAINT, in_style, remark as say},
     terminal::Terminal,
@@ -47,6 +49,8 @@ pub(crate) struct Assembled {
     pub debugger: Debugger,
     pub interpreters: Interpreters,
     pub shell: Shell,
+    /// The external servers with their tools.
+    pub mcp: Bridge,
     /// The background workers; none where vibe mode was not wished for.
     pub workers: Option<Workers>,
     /// What the models of workers in this process used.
@@ -104,8 +108,8 @@ impl Wishes {
     }
 }
 
-/// Makes the run.
-pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
+/// Makes the run. It waits for the MCP servers, where there are any, within their bounds.
+pub(crate) async fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
     for remark in &config.ignored {
         say(in_style(FAINT, remark));
     }
@@ -165,6 +169,11 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
     if let Some(workers) = &workers {
         resources = resources.vibe(workers);
     }
+    let mcp = mcp::connect(config, launcher(config, &guard), trust(config), &cards).await;
+    for complaint in mcp::complaints(&mcp) {
+        say(in_style(FAINT, for_person(&complaint)));
+    }
+    resources = resources.mcp(&mcp);
     let registry = wishes.tools.into_iter().fold(resources, Resources::tool).registry();
     let registry = registry.context("the tools")?;
     let mode = match config.approve.unwrap_or_else(default_approve) {
@@ -197,6 +206,7 @@ pub(crate) fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
         debugger,
         interpreters,
         shell,
+        mcp,
         workers,
         worker_usage,
     })

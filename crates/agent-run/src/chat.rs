@@ -107,7 +107,7 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
     if options.vibe || !config.workers.is_empty() {
         wishes.vibe = assemble::Vibe::Configured;
     }
-    let assembled = assemble(&config, wishes)?;
+    let assembled = assemble(&config, wishes).await?;
     if !options.vibe {
         without_workers(&assembled)?;
     }
@@ -156,7 +156,13 @@ async fn answer_once(
             remark(in_style(FAINT, consent));
         }
     }
-    let assembled = assemble(config, wishes)?;
+    let assembled = tokio::select! {
+        assembled = assemble(config, wishes) => assembled?,
+        why = signals::ended() => {
+            remark(in_style(FAINT, "interrupted"));
+            return Ok(ExitCode::from(why.exit_code()));
+        }
+    };
     let conversations = Conversations::of(&assembled.state, config.working());
     let (mut conversation, journal) = conversations.open(chat, &assembled.state)?;
     journal.add(&Message::user(&prompt));
@@ -167,6 +173,7 @@ async fn answer_once(
             if let Some(killed) = end_workers(assembled.workers.as_ref()).await {
                 remark(killed);
             }
+            assembled.mcp.close().await;
             code
         }
         why = signals::ended() => {

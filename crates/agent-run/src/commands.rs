@@ -19,6 +19,7 @@ use agent_tool_core::{Dispatch as _, ToolCall, ToolResult, clip};
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::runtime::Runtime;
 
 use self::progress::Telling;
 pub(crate) use self::{config::config, doctor::doctor};
@@ -46,13 +47,15 @@ pub(crate) fn tools(options: &Options) -> Result<ExitCode> {
     if options.vibe {
         wishes.vibe = Vibe::Configured;
     }
-    let assembled = assemble(&config, wishes)?;
+    let runtime = runtime()?;
+    let assembled = runtime.block_on(assemble(&config, wishes))?;
     let specs = assembled.view.specs();
     if options.json {
         print::line(&serde_json::to_string(&json!({ "tools": specs }))?)?;
     } else {
         print::specs(&specs)?;
     }
+    runtime.block_on(assembled.mcp.close());
     Ok(ExitCode::SUCCESS)
 }
 
@@ -136,11 +139,7 @@ fn run(options: &Options, trees: Trees, calls: Vec<ToolCall>) -> Result<ExitCode
     if options.vibe {
         wishes.vibe = Vibe::Configured;
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .context("the runtime")?;
+    let runtime = runtime()?;
     // Dropping the runtime waits for a commit that has begun, whatever interrupted the call.
     runtime.block_on(async {
         let mut signal = pin!(signals::ended());
@@ -159,7 +158,10 @@ fn run(options: &Options, trees: Trees, calls: Vec<ToolCall>) -> Result<ExitCode
         if let Some(consent) = config.workers.consent().filter(|_| options.vibe) {
             remark(in_style(FAINT, consent));
         }
-        let assembled = assemble(&config, wishes)?;
+        let assembled = tokio::select! {
+            assembled = assemble(&config, wishes) => assembled?,
+            why = &mut signal => return interrupted(why),
+        };
         let mut telling = Telling::of(&assembled.run);
         let made = tokio::select! {
             code = make_all(options, &assembled, calls) => Ok(code),
@@ -176,12 +178,18 @@ fn run(options: &Options, trees: Trees, calls: Vec<ToolCall>) -> Result<ExitCode
         if let Some(said) = end_workers(assembled.workers.as_ref()).await {
             remark(in_style(FAINT, said));
         }
+        assembled.mcp.close().await;
         // What was called is on record, also where nobody reads the results any more.
         if let Err(failure) = assembled.run.flush().await {
             remark(in_style(FAINT, failure));
         }
         made
     })
+}
+
+pub(crate) fn runtime() -> Result<Runtime> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(2).enable_all().build().context("the runtime")
 }
 
 async fn make_all(

@@ -10,12 +10,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use agent_mcp::Servers;
 use agent_tiers::Surface;
 use anyhow::{Context, Result, anyhow};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     args::{Approve, Options, surface},
+    mcp,
     models::ModelConfig,
     trust::{self, Trust},
     workers::WorkersConfig,
@@ -30,7 +32,7 @@ pub(crate) const CHECKOUT_FILE: &str = ".agent-run.toml";
 const CHECKOUT_KEYS: [&str; 4] = ["surface", "result_characters", "exclude", "languages"];
 
 /// What only a person may say.
-const PERSON_KEYS: [&str; 5] = ["approve", "eval", "model", "trusted", "worker"];
+const PERSON_KEYS: [&str; 6] = ["approve", "eval", "mcp", "model", "trusted", "worker"];
 
 /// The environment's part of the configuration.
 const VARIABLES: [&str; 3] = ["AGENT_RUN_SURFACE", "AGENT_RUN_APPROVE", "AGENT_RUN_TRUST"];
@@ -58,6 +60,8 @@ pub(crate) struct Config {
     pub model: ModelConfig,
     /// What background workers are.
     pub workers: WorkersConfig,
+    /// The MCP servers whose tools are bridged in.
+    pub mcp: Servers,
     /// What was found in a file and not followed, with the reason.
     pub ignored: Vec<String>,
     /// The text of the checkout's own file, where it has one.
@@ -96,6 +100,8 @@ struct PersonFile {
     model: Option<ModelConfig>,
     /// Background workers.
     worker: WorkersConfig,
+    /// MCP servers, each under its name with the keys that hosts share.
+    mcp: toml::Table,
     /// Language servers: rows that change those of the crate or add to them.
     server: Vec<toml::Table>,
 }
@@ -179,6 +185,9 @@ impl Config {
         for flag in &options.worker {
             workers.take_flag(flag)?;
         }
+        origins.note("mcp", "person", !person.mcp.is_empty());
+        let mcp = mcp::servers(person.mcp, &options.mcp)?;
+        ignored.extend(mcp.remarks().iter().cloned());
         let mut languages = person.languages;
         languages.extend(checkout.languages);
         Ok(Self {
@@ -193,6 +202,7 @@ impl Config {
             eval,
             model,
             workers,
+            mcp,
             ignored,
             checkout_text,
             layers,
@@ -206,10 +216,11 @@ impl Config {
         &self.roots[0].1
     }
 
-    /// The variables that hold keys of models, which no child gets.
-    pub(crate) fn key_variables(&self) -> impl Iterator<Item = &str> {
+    /// The variables that hold keys of models and tokens of MCP servers, which no child gets but the one that they are for.
+    pub(crate) fn key_variables(&self) -> impl Iterator<Item = String> {
         let models = std::iter::once(&self.model).chain(self.workers.models());
-        models.filter_map(ModelConfig::key_variable)
+        let keys = models.filter_map(ModelConfig::key_variable).map(str::to_owned);
+        keys.chain(self.mcp.variables())
     }
 }
 
@@ -328,6 +339,7 @@ fn layers(
         ("--trust", options.trust),
         ("--sandbox", options.sandbox.is_some()),
         ("--sandbox-folder", options.sandbox_folder.is_some()),
+        ("--mcp", !options.mcp.is_empty()),
         ("--worker", !options.worker.is_empty()),
         ("--vibe", options.vibe),
     ];

@@ -7,6 +7,7 @@ mod chat;
 mod columns;
 mod commands;
 mod config;
+mod mcp;
 mod models;
 mod pictures;
 mod serve;

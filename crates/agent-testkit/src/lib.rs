@@ -2,6 +2,7 @@
 
 pub mod dap;
 pub mod lsp;
+pub mod mcp;
 #[cfg(feature = "model")]
 pub mod model;
 mod ports;

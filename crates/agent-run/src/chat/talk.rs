@@ -188,6 +188,7 @@ impl Talk {
         if let Some(killed) = end_workers(self.assembled.workers.as_ref()).await {
             self.screen.line(&killed);
         }
+        self.assembled.mcp.close().await;
         if let Err(failure) = self.assembled.run.flush().await {
             remark(in_style(FAINT, failure));
         }

@@ -1,5 +1,6 @@
 //! `doctor`: what can run here, why the rest cannot, and what would change it.
 
+mod mcp;
 mod models;
 mod words;
 
@@ -13,7 +14,7 @@ use agent_tool_core::Dispatch as _;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use super::print;
+use super::{print, runtime};
 use crate::{
     args::{Approve, Options},
     assemble::{Assembled, Wishes, assemble, default_approve},
@@ -204,18 +205,15 @@ fn look(options: &Options, report: &mut Report) -> Result<()> {
     let mut wishes = Wishes::of_nobody();
     wishes.trees = Trees::new(0);
     // Programs are probed, which needs a runtime.
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .context("the runtime")?;
-    runtime.block_on(async {
-        let assembled = assemble(&config, wishes)?;
+    runtime()?.block_on(async {
+        let assembled = assemble(&config, wishes).await?;
         run(&assembled, report);
         report.groups.push(servers(&assembled).await);
         report.groups.push(adapters(&assembled).await);
         report.groups.push(interpreters(&assembled).await);
         report.groups.push(shell(&assembled));
+        report.groups.push(mcp::servers(&assembled, &config));
+        assembled.mcp.close().await;
         report.groups.push(models::model(&config.model));
         report.groups.push(models::workers(&config.workers));
         Ok(())

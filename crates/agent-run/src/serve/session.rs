@@ -9,6 +9,7 @@ use std::{
 
 use agent_ask::Conversation;
 use agent_astgrep::Trees;
+use agent_mcp::Bridge;
 use agent_tiers::{ResultLine, Run, View, Watcher, What};
 use agent_tool_core::{
     CallId, Dispatch as _, ErrorKind, Limits, Tier, Tool, ToolCall, ToolError, ToolResult,
@@ -37,6 +38,7 @@ use crate::{
     args::Options,
     assemble::{Assembled, Vibe, Wishes, assemble, end_workers},
     config::Config,
+    mcp,
     signals::Ended,
     style::{FAINT, in_style, remark},
     trust::Trust,
@@ -59,6 +61,7 @@ struct Served {
     views: HashMap<String, View>,
     cards: HostCards,
     workers: Option<Workers>,
+    mcp: Bridge,
     cancels: Cancels,
 }
 
@@ -97,7 +100,14 @@ impl<'a> Session<'a> {
             };
             while self.work.try_join_next().is_some() {}
             let Some(line) = line else { break };
-            if let Next::Shutdown(id) = self.take(line) {
+            let next = tokio::select! {
+                next = self.take(line) => next,
+                why = &mut signal => {
+                    ended = Some(why);
+                    break;
+                }
+            };
+            if let Next::Shutdown(id) = next {
                 asked = Some(id);
                 break;
             }
@@ -114,7 +124,7 @@ impl<'a> Session<'a> {
         ended
     }
 
-    fn take(&mut self, line: Line) -> Next {
+    async fn take(&mut self, line: Line) -> Next {
         let text = match line {
             Line::Text(text) => text,
             Line::NotUtf8 => return self.unreadable("a message is UTF-8"),
@@ -134,7 +144,9 @@ impl<'a> Session<'a> {
             Ok(Message::Request { id, method, .. }) if method == "run/shutdown" => {
                 return Next::Shutdown(id);
             }
-            Ok(Message::Request { id, method, params }) => self.requested(id, &method, params),
+            Ok(Message::Request { id, method, params }) => {
+                self.requested(id, &method, params).await
+            }
         }
         Next::GoOn
     }
@@ -171,9 +183,9 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn requested(&mut self, id: Value, method: &str, params: Value) {
+    async fn requested(&mut self, id: Value, method: &str, params: Value) {
         let answer = match (method, &mut self.served) {
-            ("initialize", None) => self.initialize(params),
+            ("initialize", None) => self.initialize(params).await,
             ("initialize", Some(_)) => {
                 Err(RpcError::new(code::INVALID_REQUEST, "the run is initialized already"))
             }
@@ -198,7 +210,7 @@ impl<'a> Session<'a> {
         self.peer.respond(&id, answer);
     }
 
-    fn initialize(&mut self, params: Value) -> Answered {
+    async fn initialize(&mut self, params: Value) -> Answered {
         let asked: Initialize = read(params)?;
         if !asked.versions.iter().any(|version| VERSIONS.contains(version)) {
             let message = format!("this program speaks {VERSIONS:?}");
@@ -217,6 +229,7 @@ impl<'a> Session<'a> {
             model: self.options.model.clone(),
             worker: self.options.worker.clone(),
             vibe: asked.vibe.unwrap_or(self.options.vibe),
+            mcp: self.options.mcp.clone(),
         };
         if options.workspace.is_empty() {
             options.workspace.clone_from(&self.options.workspace);
@@ -255,11 +268,14 @@ impl<'a> Session<'a> {
             conversation: Some(Conversation::new("main")),
             vibe,
         };
-        let Assembled { run, view, state, edits, workers, .. } =
-            assemble(&config, wishes).map_err(invalid)?;
+        let Assembled { run, view, state, edits, workers, mcp, .. } =
+            assemble(&config, wishes).await.map_err(invalid)?;
         self.work.spawn(tell(run.watch(), view.id().to_owned(), self.peer.clone()));
         for message in &config.ignored {
             self.warn(message.clone());
+        }
+        for complaint in mcp::complaints(&mcp) {
+            self.warn(complaint);
         }
         if let Some(problem) = state.problem() {
             self.warn(format!("no file can be changed and no long result kept: {problem}"));
@@ -282,7 +298,7 @@ impl<'a> Session<'a> {
             },
         };
         let (views, cancels) = (HashMap::new(), Cancels::default());
-        self.served = Some(Served { run, main: view, views, cards, workers, cancels });
+        self.served = Some(Served { run, main: view, views, cards, workers, mcp, cancels });
         write(&answer)
     }
 
@@ -297,6 +313,7 @@ impl<'a> Session<'a> {
             if let Some(said) = end_workers(served.workers.as_ref()).await {
                 self.warn(said);
             }
+            served.mcp.close().await;
             served.run.close();
             run = Some(served.run);
         }

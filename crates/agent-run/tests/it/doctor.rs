@@ -41,6 +41,7 @@ fn a_checkout_that_can_be_worked_in_is_usable_and_all_is_said() {
             (&json!("debuggers"), &json!(["debug"])),
             (&json!("interpreters"), &json!(["eval"])),
             (&json!("shell"), &json!(["shell"])),
+            (&json!("mcp"), &json!([])),
             (&json!("model"), &json!([])),
             (&json!("workers"), &json!([])),
         ]

@@ -10,6 +10,7 @@ mod doctor;
 mod home;
 mod hosts;
 mod images;
+mod mcp;
 mod peer;
 mod pipes;
 mod processes;

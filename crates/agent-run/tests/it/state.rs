@@ -50,7 +50,7 @@ fn without_a_state_folder_what_only_reads_works_and_what_changes_says_what_to_do
     let output = home.run(&["--json", "doctor"]);
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!((output.status.code(), &report["usable"]), (Some(1), &json!(false)));
-    assert_eq!(report["groups"].as_array().map(Vec::len), Some(8), "the rest is said too");
+    assert_eq!(report["groups"].as_array().map(Vec::len), Some(9), "the rest is said too");
     assert_eq!(report["problems"].as_array().map(Vec::len), Some(1), "{report}");
     assert!(report["problems"][0].to_string().contains("XDG_STATE_HOME"), "{report}");
 }

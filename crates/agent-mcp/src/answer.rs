@@ -1,0 +1,266 @@
+//! What a server answers to a call, read leniently and bounded.
+
+use agent_tool_core::{Part, clip};
+use serde_json::{Map, Value};
+
+use crate::{text::clean, wire::string_of};
+
+/// So many characters of text a result may have, before the budget of the run looks at it.
+pub(crate) const MAX_TEXT_CHARS: usize = 200_000;
+
+/// So many pieces of a result are read.
+pub(crate) const MAX_PIECES: usize = 100;
+
+/// So many pictures are passed on.
+pub(crate) const MAX_IMAGES: usize = 10;
+
+/// The largest picture, in characters of base64.
+pub(crate) const MAX_IMAGE_CHARS: usize = 7 << 20;
+
+/// So many characters of a name, an address or a media type are shown.
+const NAME_CHARS: usize = 200;
+
+/// An answer.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Answer {
+    /// The tool's result.
+    Complete(Outcome),
+    /// The server asks first; the request is to be made again with the answers and with the server's own note.
+    InputRequired { requests: Map<String, Value>, state: Option<String> },
+}
+
+/// A result.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Outcome {
+    pub(crate) parts: Vec<Part>,
+    pub(crate) structured: Option<Value>,
+    /// The tool says that it failed.
+    pub(crate) failed: bool,
+}
+
+impl Answer {
+    /// # Errors
+    ///
+    /// Why this is no answer to a call.
+    pub(crate) fn read(answer: Value) -> Result<Self, String> {
+        let Value::Object(mut fields) = answer else { return Err("it is no object".to_owned()) };
+        match fields.get("resultType").map(|kind| kind.as_str().unwrap_or_default()) {
+            // The older revisions do not say it.
+            None | Some("complete") => {}
+            Some("input_required") => return Self::input_required(fields),
+            Some(other) => {
+                return Err(format!(
+                    "it is of a kind that is not known here, `{}`",
+                    clip(&clean(other), 40).text
+                ));
+            }
+        }
+        if !["content", "structuredContent", "isError"].iter().any(|key| fields.contains_key(*key))
+        {
+            return Err("it has no content".to_owned());
+        }
+        let structured = fields.remove("structuredContent");
+        let content = match fields.remove("content") {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(content)) => content,
+            Some(_) => return Err("its content is no list".to_owned()),
+        };
+        let failed = fields.get("isError") == Some(&Value::Bool(true));
+        let mut parts = parts(&content);
+        if parts.is_empty()
+            && let Some(structured) = &structured
+        {
+            let text = serde_json::to_string_pretty(structured).unwrap_or_default();
+            parts.push(Part::text(clip(&clean(&text), MAX_TEXT_CHARS).text));
+        }
+        Ok(Self::Complete(Outcome { parts, structured, failed }))
+    }
+
+    fn input_required(mut fields: Map<String, Value>) -> Result<Self, String> {
+        let requests = match fields.remove("inputRequests") {
+            None | Some(Value::Null) => Map::new(),
+            Some(Value::Object(requests)) => requests,
+            Some(_) => return Err("what it asks is no object".to_owned()),
+        };
+        let state = match fields.remove("requestState") {
+            Some(Value::String(state)) => Some(state),
+            _ => None,
+        };
+        if requests.is_empty() && state.is_none() {
+            return Err("it asks for nothing".to_owned());
+        }
+        Ok(Self::InputRequired { requests, state })
+    }
+}
+
+impl Outcome {
+    /// The texts of it, without pictures.
+    pub(crate) fn text(&self) -> String {
+        let texts = self.parts.iter().filter_map(|part| match part {
+            Part::Text { text } => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn parts(content: &[Value]) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let (mut room, mut images) = (MAX_TEXT_CHARS, 0);
+    for piece in content.iter().take(MAX_PIECES) {
+        if let Some(image) = image(piece).filter(|_| images < MAX_IMAGES) {
+            images += 1;
+            parts.push(image);
+            continue;
+        }
+        let said = clip(&said(piece), room);
+        room = room.saturating_sub(said.text.chars().count());
+        parts.push(Part::Text { text: said.text });
+        if said.cut > 0 {
+            break;
+        }
+    }
+    let read = parts.len();
+    if read < content.len() {
+        parts.push(Part::text(format!(
+            "[the result has {} pieces; the first {read} are shown]",
+            content.len()
+        )));
+    }
+    parts
+}
+
+fn image(piece: &Value) -> Option<Part> {
+    let (data, mime) = (string_of(piece, "data")?, string_of(piece, "mimeType")?);
+    let fits =
+        string_of(piece, "type")? == "image" && data.len() <= MAX_IMAGE_CHARS && is_base64(data);
+    let is_mime = mime.strip_prefix("image/").is_some_and(|kind| {
+        !kind.is_empty()
+            && kind.len() < 40
+            && kind.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+    });
+    (fits && is_mime).then(|| Part::image(mime, data))
+}
+
+fn is_base64(data: &str) -> bool {
+    !data.is_empty()
+        && data.len().is_multiple_of(4)
+        && data.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte))
+}
+
+/// A piece as a text: itself, or what it is and how large.
+fn said(piece: &Value) -> String {
+    let name = |value: &Value, key: &str| {
+        let shown = string_of(value, key).map(|value| crate::text::clean_line(value, NAME_CHARS));
+        shown.unwrap_or_default()
+    };
+    let size = |value: &Value, key: &str| string_of(value, key).map_or(0, str::len);
+    match string_of(piece, "type").unwrap_or_default() {
+        "text" => clean(string_of(piece, "text").unwrap_or_default()),
+        kind @ ("image" | "audio") => format!(
+            "[{kind} {}, {} characters of base64, not shown]",
+            name(piece, "mimeType"),
+            size(piece, "data")
+        ),
+        "resource_link" => {
+            format!("[a link to the resource {} <{}>]", name(piece, "name"), name(piece, "uri"))
+        }
+        "resource" => {
+            let resource = piece.get("resource").unwrap_or(&Value::Null);
+            match string_of(resource, "text") {
+                Some(text) => {
+                    format!("[the resource <{}>]\n{}", name(resource, "uri"), clean(text))
+                }
+                None => format!(
+                    "[the resource <{}>, {} characters of base64, not shown]",
+                    name(resource, "uri"),
+                    size(resource, "blob")
+                ),
+            }
+        }
+        _ => format!(
+            "[a piece of a kind that is not known here, `{}`, not shown]",
+            name(piece, "type")
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn complete(answer: Value) -> Outcome {
+        match Answer::read(answer).unwrap() {
+            Answer::Complete(result) => result,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_kind_of_piece_is_shown_or_named_with_its_size() {
+        let content = json!([
+            {"type": "text", "text": "a\u{1b}[31mb"},
+            {"type": "image", "mimeType": "image/png", "data": "AAAA"},
+            {"type": "image", "mimeType": "text/html", "data": "AAAA"},
+            {"type": "audio", "mimeType": "audio/wav", "data": "AAAAAAAA"},
+            {"type": "resource_link", "name": "n", "uri": "file:///x"},
+            {"type": "resource", "resource": {"uri": "u", "text": "t"}},
+            {"type": "resource", "resource": {"uri": "u", "blob": "AAAA"}},
+            {"type": "hologram"},
+            7,
+        ]);
+        let result = complete(json!({"content": content}));
+        assert_eq!(result.parts[1], Part::image("image/png", "AAAA"));
+        assert_eq!(
+            result.text(),
+            "ab\n[image text/html, 4 characters of base64, not shown]\n[audio audio/wav, 8 characters of base64, not shown]\n\
+             [a link to the resource n <file:///x>]\n[the resource <u>]\nt\n[the resource <u>, 4 characters of base64, not shown]\n\
+             [a piece of a kind that is not known here, `hologram`, not shown]\n\
+             [a piece of a kind that is not known here, ``, not shown]"
+        );
+    }
+
+    #[test]
+    fn what_is_too_much_is_cut_with_true_counts() {
+        let long = complete(
+            json!({"content": [{"type": "text", "text": "x".repeat(MAX_TEXT_CHARS + 5)}, {"type": "text", "text": "y"}]}),
+        );
+        assert!(long.text().contains("… 5 more characters"), "{}", long.text().len());
+        assert!(long.text().ends_with("[the result has 2 pieces; the first 1 are shown]"));
+        let many = vec![json!({"type": "text", "text": "x"}); MAX_PIECES + 50];
+        assert!(
+            complete(json!({"content": many}))
+                .text()
+                .ends_with("[the result has 150 pieces; the first 100 are shown]")
+        );
+    }
+
+    #[test]
+    fn a_result_may_be_structure_alone_and_what_is_none_says_why() {
+        let result = complete(
+            json!({"resultType": "complete", "content": [], "structuredContent": {"n": 1}}),
+        );
+        assert_eq!(
+            (result.text(), result.structured),
+            ("{\n  \"n\": 1\n}".to_owned(), Some(json!({"n": 1})))
+        );
+        assert!(complete(json!({"content": [], "isError": true})).failed);
+        for (wrong, said) in [
+            (json!([]), "no object"),
+            (json!({}), "no content"),
+            (json!({"content": 1}), "no list"),
+            (json!({"resultType": "task"}), "`task`"),
+            (json!({"resultType": "input_required"}), "asks for nothing"),
+        ] {
+            assert!(Answer::read(wrong).unwrap_err().contains(said));
+        }
+        let asks = json!({"resultType": "input_required", "inputRequests": {"a": {}}, "requestState": "s"});
+        let requests = Map::from_iter([("a".to_owned(), json!({}))]);
+        assert_eq!(
+            Answer::read(asks),
+            Ok(Answer::InputRequired { requests, state: Some("s".to_owned()) })
+        );
+    }
+}

@@ -1,0 +1,73 @@
+//! A request that is not answered yet.
+
+use std::time::Duration;
+
+use rmcp::{
+    RoleClient, ServiceError,
+    model::{ErrorData, ServerResult},
+    service::RequestHandle,
+};
+use serde_json::Value;
+use tokio::runtime::Handle;
+
+use crate::wire::TOO_LARGE;
+
+/// What a server is told with a request that nobody waits for any more.
+const ABANDONED: &str = "the caller stopped waiting";
+
+/// Why there is no result.
+#[derive(Debug)]
+pub(crate) enum Unanswered {
+    /// The server was gone before; why.
+    NotSent(String),
+    /// The server answered with an error.
+    Rejected(ErrorData),
+    /// The answer was too large, in bytes.
+    TooLarge(u64),
+    /// The server went away with the request; why.
+    Lost(String),
+    /// It took too long, and the server was told so.
+    TimedOut(Duration),
+}
+
+impl Unanswered {
+    pub(super) fn of(error: ErrorData) -> Self {
+        match error.code.0 {
+            TOO_LARGE => {
+                let bytes = error.data.as_ref().and_then(|data| data.get("bytes"));
+                Self::TooLarge(bytes.and_then(Value::as_u64).unwrap_or_default())
+            }
+            _ => Self::Rejected(error),
+        }
+    }
+}
+
+/// Dropped before it is answered, it is cancelled.
+pub(super) struct Pending(Option<RequestHandle<RoleClient>>);
+
+impl Pending {
+    pub(super) fn new(handle: RequestHandle<RoleClient>) -> Self {
+        Self(Some(handle))
+    }
+
+    /// The result, the server's error, or none where the server is gone.
+    pub(super) async fn answer(&mut self) -> Result<Value, Option<ErrorData>> {
+        let Some(handle) = &mut self.0 else { return Err(None) };
+        let answer = (&mut handle.rx).await;
+        self.0 = None;
+        match answer {
+            Ok(Ok(ServerResult::CustomResult(result))) => Ok(result.0),
+            Ok(Err(ServiceError::McpError(error))) => Err(Some(error)),
+            // The wire gives every result as it came, so what is left is a pipe that broke.
+            _ => Err(None),
+        }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let (Some(handle), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+            runtime.spawn(handle.cancel(Some(ABANDONED.to_owned())));
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! One server of the configuration: started when it is needed, started again when it died.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use agent_process::ShutdownSteps;
+use agent_tool_core::{Context, ToolError};
+use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, InputResponses};
+use serde_json::{Map, Value};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use crate::{
+    answer::{Answer, Outcome},
+    connection::{Connection, NotStarted, Start, Unanswered},
+    elicit::Asker,
+    era::Era,
+    error,
+    memory::Memory,
+    wire::string_of,
+};
+
+/// So often a server may ask before it carries a call out.
+const MAX_ROUNDS: usize = 10;
+
+/// So many questions it may ask at once.
+const MAX_QUESTIONS: usize = 8;
+
+/// A server, running or not.
+pub(crate) struct Server {
+    pub(crate) name: String,
+    start: Start,
+    slot: tokio::sync::Mutex<Slot>,
+    memory: Mutex<Memory>,
+}
+
+/// What there is of it.
+#[derive(Default)]
+struct Slot {
+    connection: Option<Arc<Connection>>,
+    /// Starts in a row after which no call came to an answer.
+    failures: u32,
+    not_before: Option<Instant>,
+    known: Option<Era>,
+}
+
+impl Server {
+    pub(crate) fn new(name: String, start: Start) -> Self {
+        Self { name, start, slot: Default::default(), memory: Mutex::default() }
+    }
+
+    /// Asks the server to carry a call out. Its request is sent once, whatever becomes of it.
+    pub(crate) async fn call(
+        &self,
+        tool: &str,
+        args: &Map<String, Value>,
+        cx: &Context,
+    ) -> Result<Outcome, ToolError> {
+        let limit = self.start.config.timeout;
+        let connection = match timeout(limit, self.connection()).await {
+            Ok(connection) => connection.map_err(|why| error::down(&self.name, &why.0))?,
+            Err(_) => {
+                let why = format!("it could not be started within {} s", limit.as_secs_f64());
+                return Err(error::down(&self.name, &why));
+            }
+        };
+        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(args.clone());
+        self.rounds(&connection, params, cx, limit).await
+    }
+
+    /// The earlier results.
+    pub(crate) fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The server as it runs, started where it does not. Only one at a time starts it.
+    pub(crate) async fn connection(&self) -> Result<Arc<Connection>, NotStarted> {
+        let mut slot = self.slot.lock().await;
+        if let Some(connection) = &slot.connection {
+            if connection.is_open() {
+                return Ok(Arc::clone(connection));
+            }
+            // Whoever answered calls is no server that only dies.
+            if connection.has_answered() {
+                slot.failures = 0;
+            }
+            slot.connection = None;
+            self.failed(&mut slot);
+        }
+        if let Some(not_before) = slot.not_before {
+            sleep_until(not_before).await;
+        }
+        match self.start.connect(slot.known.as_ref()).await {
+            Ok(connection) => {
+                let connection = Arc::new(connection);
+                slot.known = Some(connection.era.clone());
+                slot.connection = Some(Arc::clone(&connection));
+                Ok(connection)
+            }
+            Err(why) => {
+                self.failed(&mut slot);
+                Err(why)
+            }
+        }
+    }
+
+    /// Ends the server, where it runs.
+    pub(crate) async fn close(&self, steps: &ShutdownSteps) {
+        if let Some(connection) = self.slot.lock().await.connection.take() {
+            connection.close(steps).await;
+        }
+    }
+
+    pub(crate) fn times(&self) -> crate::Times {
+        self.start.times
+    }
+
+    fn failed(&self, slot: &mut Slot) {
+        slot.failures = slot.failures.saturating_add(1);
+        slot.not_before = Some(Instant::now() + self.start.times.pause(slot.failures));
+    }
+
+    /// One request, and one more for each time that the server asks first. (Specification of 2026-07-28, "Multi round-trip
+    /// requests".)
+    async fn rounds(
+        &self,
+        connection: &Connection,
+        mut params: CallToolRequestParams,
+        cx: &Context,
+        limit: Duration,
+    ) -> Result<Outcome, ToolError> {
+        for round in 0..=MAX_ROUNDS {
+            let request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
+            let answer = connection.request(request, Some(cx), limit).await;
+            let answer = Answer::read(answer.map_err(|why| self.unanswered(why, round))?);
+            connection.answered();
+            match answer.map_err(|why| error::unreadable(&self.name, &why))? {
+                Answer::Complete(outcome) => return Ok(outcome),
+                Answer::InputRequired { requests, state } => {
+                    params.input_responses = Some(self.input(&requests, cx).await?);
+                    params.request_state = state;
+                }
+            }
+        }
+        Err(error::asks_in_vain(&self.name, &format!("it asked more than {MAX_ROUNDS} times")))
+    }
+
+    /// What a person answers to each of these questions.
+    async fn input(
+        &self,
+        requests: &Map<String, Value>,
+        cx: &Context,
+    ) -> Result<InputResponses, ToolError> {
+        if requests.len() > MAX_QUESTIONS {
+            let why = format!("it asks {} things at once", requests.len());
+            return Err(error::asks_in_vain(&self.name, &why));
+        }
+        let asker = self.start.asker.as_ref().filter(|asker| asker.connected());
+        let mut responses = InputResponses::new();
+        for (key, request) in requests {
+            let method = string_of(request, "method").unwrap_or_default();
+            let asker = match (asker, method) {
+                (Some(asker), "elicitation/create") => asker,
+                (None, "elicitation/create") => {
+                    let why = "it asks the person, and nobody is connected to answer";
+                    return Err(error::asks_in_vain(&self.name, why));
+                }
+                (_, other) => {
+                    let method = crate::text::clean_line(other, 60);
+                    let why = format!("`{method}`, which this client does not offer");
+                    return Err(error::asks_in_vain(&self.name, &why));
+                }
+            };
+            let params = request.get("params").unwrap_or(&Value::Null);
+            responses.insert(key.clone(), Asker::ask(asker, params, cx).await);
+        }
+        Ok(responses)
+    }
+
+    fn unanswered(&self, why: Unanswered, round: usize) -> ToolError {
+        let server = &self.name;
+        match why {
+            Unanswered::NotSent(why) if round == 0 => error::down(server, &why),
+            Unanswered::NotSent(why) | Unanswered::Lost(why) => error::lost(server, &why),
+            Unanswered::TimedOut(limit) => error::timed_out(server, limit),
+            Unanswered::TooLarge(bytes) => {
+                let most = crate::wire::MAX_MESSAGE_BYTES;
+                error::unreadable(
+                    server,
+                    &format!("it has {bytes} bytes, and at most {most} are taken"),
+                )
+            }
+            Unanswered::Rejected(error) => error::rejected(server, &error),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Text of a server on its way to a model or a person.
+
+use std::fmt;
+
+use agent_tool_core::{clip, for_person};
+
+/// Stands where a character was that nobody sees and a model reads.
+const REMOVED: char = '\u{FFFD}';
+
+/// The least length of a value that is looked for to be hidden: what is shorter stands everywhere.
+const SECRET_BYTES: usize = 6;
+
+/// A text as it may be read: without escape sequences, control characters and what reorders text or is invisible.
+pub(crate) fn clean(text: &str) -> String {
+    without_invisible(&for_person(text))
+}
+
+/// A text for a card, which shows every control character by itself: what takes no room is shown here.
+pub(crate) fn for_card(text: &str) -> String {
+    without_invisible(text)
+}
+
+fn without_invisible(text: &str) -> String {
+    text.chars().map(|c| if is_invisible(c) { REMOVED } else { c }).collect()
+}
+
+/// The same on one line, of at most so many characters.
+pub(crate) fn clean_line(text: &str, limit: usize) -> String {
+    let line = clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    clip(&line, limit).text
+}
+
+/// Unicode's tag characters spell ASCII that no screen shows; the others take no room either.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{e0000}'..='\u{e007f}' | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
+}
+
+/// The values that a server was given and that nobody else is to read, each with the name of its variable.
+#[derive(Clone, Default)]
+pub(crate) struct Secrets(Vec<(String, String)>);
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+impl Secrets {
+    /// The longest first: one may begin with another.
+    pub(crate) fn new(values: impl IntoIterator<Item = (String, String)>) -> Self {
+        let mut values: Vec<_> =
+            values.into_iter().filter(|(_, value)| value.len() >= SECRET_BYTES).collect();
+        values.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));
+        Self(values)
+    }
+
+    /// The text with `[NAME]` for each value.
+    pub(crate) fn hidden(&self, text: String) -> String {
+        self.0.iter().fold(text, |text, (name, value)| match text.contains(value) {
+            true => text.replace(value, &format!("[{name}]")),
+            false => text,
+        })
+    }
+
+    /// The same in every string of a value; the names of fields stay.
+    pub(crate) fn hidden_in(&self, value: &mut serde_json::Value) {
+        use serde_json::Value;
+        match value {
+            _ if self.0.is_empty() => {}
+            Value::String(text) => *text = self.hidden(std::mem::take(text)),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.hidden_in(item)),
+            Value::Object(fields) => fields.values_mut().for_each(|field| self.hidden_in(field)),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_sees_is_shown() {
+        assert_eq!(
+            clean("a\u{1b}[31mb\u{202e}c\u{e0041}\u{200b}d"),
+            "ab\u{fffd}c\u{fffd}\u{fffd}d"
+        );
+        assert_eq!(clean_line(" a\n\n b\tc ", 100), "a b c");
+        assert_eq!(clean_line("abcdef", 4), "abcd… 2 more characters");
+    }
+
+    #[test]
+    fn a_secret_is_hidden_under_its_name_and_the_longer_one_first() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let secrets = Secrets::new([
+            pair("SHORT", "abc"),
+            pair("TOKEN", "tok-123"),
+            pair("LONG_TOKEN", "tok-123-456"),
+        ]);
+        let hidden = secrets.hidden("abc tok-123-456 and tok-123".to_owned());
+        assert_eq!(hidden, "abc [LONG_TOKEN] and [TOKEN]");
+        let mut value = serde_json::json!({"tok-123": ["x tok-123", 1]});
+        secrets.hidden_in(&mut value);
+        assert_eq!(value, serde_json::json!({"tok-123": ["x [TOKEN]", 1]}));
+    }
+}

@@ -1,0 +1,171 @@
+//! Questions of servers to the person.
+
+use std::{sync::Arc, time::Duration};
+
+use agent_mcp::Servers;
+use agent_testkit::mcp::{Does, Script, Speaks, tool as listed};
+use agent_tool_core::{Card, CardKind, Reply};
+use serde_json::{Value, json};
+
+use crate::support::{Bed, Person, call, until};
+
+const BOTH: [Speaks; 2] = [Speaks::Stateless, Speaks::Initialize];
+
+fn form() -> Value {
+    json!({"message": "Rotate\u{1b}[8m the log?", "requestedSchema": {"type": "object", "required": ["sure"], "properties": {
+        "keep": {"type": "integer", "minimum": 1, "maximum": 9},
+        "sure": {"type": "boolean", "title": "Are you sure?"},
+    }}})
+}
+
+/// A tool that asks this first, in the way of its revision, and answers with what it was answered.
+fn asks(speaks: Speaks, params: Value) -> Script {
+    let does = match speaks {
+        Speaks::Initialize => vec![Does::Ask("elicitation/create".to_owned(), params)],
+        _ => vec![
+            Does::Answer(
+                json!({"resultType": "input_required", "requestState": "s-1", "inputRequests": {
+                "q": {"method": "elicitation/create", "params": params}}}),
+            ),
+            Does::text("carried out"),
+        ],
+    };
+    Script::new(speaks).tool(listed("t"), does)
+}
+
+fn answers(card: &Card) -> Option<Reply> {
+    Some(match card.free_text {
+        true => Reply::Chosen { options: Vec::new(), text: Some("3".to_owned()) },
+        false => Reply::option("yes"),
+    })
+}
+
+pub(crate) async fn a_question_is_asked_on_the_cards_and_answered() {
+    for speaks in BOTH {
+        let person = Person::new(answers);
+        let bed = Bed::new().person(&person);
+        let (bridge, log) = bed.one(&asks(speaks, form())).await;
+        let output = call(&bridge, "mcp__s__t", json!({"a": 1})).await.unwrap();
+        assert_eq!(
+            person.titles(),
+            ["the MCP server s asks: keep", "the MCP server s asks: Are you sure?"]
+        );
+        let card = person.seen.lock().unwrap()[0].clone();
+        assert_eq!((card.kind, card.call_id.as_str()), (CardKind::Question, "call_1"));
+        assert!(
+            card.body.contains("> Rotate␛[8m the log?\n") && card.body.contains("field 1 of 2"),
+            "{}",
+            card.body
+        );
+        assert_eq!(card.asked_by.last().unwrap().name, "MCP server s");
+        let accepted = json!({"action": "accept", "content": {"keep": 3, "sure": true}});
+        if speaks == Speaks::Initialize {
+            assert!(output.joined_text().contains(&accepted.to_string()), "{output:?}");
+            continue;
+        }
+        let [first, second] = &log.of("tools/call")[..] else { panic!() };
+        assert_eq!(second["params"]["inputResponses"], json!({"q": accepted}));
+        assert_eq!(second["params"]["requestState"], "s-1");
+        assert_eq!(second["params"]["arguments"], first["params"]["arguments"]);
+        assert_ne!(second["id"], first["id"]);
+        let capabilities = &first["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+        assert_eq!(*capabilities, json!({"elicitation": {"form": {}}}));
+    }
+}
+
+pub(crate) async fn without_a_person_no_server_is_told_that_there_is_one() {
+    for speaks in BOTH {
+        let nobody = Person::nobody();
+        let bed = Bed::new().person(&nobody);
+        let (bridge, log) = bed.one(&asks(speaks, form())).await;
+        let result = call(&bridge, "mcp__s__t", json!({})).await;
+        assert!(
+            log.messages().iter().all(|message| !message.to_string().contains("elicitation\":")),
+            "{:?}",
+            log.messages()
+        );
+        match speaks {
+            Speaks::Initialize => assert!(result.unwrap().joined_text().contains("-32601")),
+            _ => {
+                let error = result.unwrap_err();
+                assert_eq!(error.code, "mcp_input_required");
+                assert!(
+                    error.message.contains("it asks the person, and nobody is connected"),
+                    "{error}"
+                );
+            }
+        }
+        assert!(nobody.seen.lock().unwrap().is_empty());
+    }
+}
+
+pub(crate) async fn no_answer_chooses_for_a_person() {
+    let typed = |text: &str| Reply::Chosen { options: Vec::new(), text: Some(text.to_owned()) };
+    let cases: [(Arc<Person>, Value); 4] = [
+        (
+            Person::new(|card| {
+                Some(if card.free_text { Reply::Skipped } else { Reply::option("no") })
+            }),
+            json!({"action": "accept", "content": {"sure": false}}),
+        ),
+        (Person::new(|_| Some(Reply::Skipped)), json!({"action": "decline"})),
+        (Person::new(|_| Some(Reply::Withdrawn)), json!({"action": "cancel"})),
+        (Person::new(move |_| Some(typed("not a number"))), json!({"action": "cancel"})),
+    ];
+    for (person, expected) in cases {
+        let bed = Bed::new().person(&person);
+        let (bridge, log) = bed.one(&asks(Speaks::Stateless, form())).await;
+        call(&bridge, "mcp__s__t", json!({})).await.unwrap();
+        assert_eq!(log.of("tools/call")[1]["params"]["inputResponses"]["q"], expected);
+    }
+}
+
+pub(crate) async fn a_question_that_is_no_form_is_not_shown() {
+    let address = json!({"mode": "url", "message": "Log in", "url": "https://example.com", "elicitationId": "e"});
+    for speaks in BOTH {
+        let person = Person::new(answers);
+        let bed = Bed::new().person(&person);
+        let (bridge, _) = bed.one(&asks(speaks, address.clone())).await;
+        call(&bridge, "mcp__s__t", json!({})).await.unwrap();
+        assert!(person.seen.lock().unwrap().is_empty());
+    }
+    let sampling = Does::Answer(
+        json!({"resultType": "input_required", "inputRequests": {"m": {"method": "sampling/createMessage"}}}),
+    );
+    let bed = Bed::new().person(&Person::new(answers));
+    let (bridge, _) = bed.one(&Script::new(Speaks::Stateless).tool(listed("t"), [sampling])).await;
+    let error = call(&bridge, "mcp__s__t", json!({})).await.unwrap_err();
+    assert!(
+        error.message.contains("`sampling/createMessage`, which this client does not offer"),
+        "{error}"
+    );
+}
+
+pub(crate) async fn a_card_goes_with_its_call() {
+    for speaks in BOTH {
+        let person = Person::new(|_| None);
+        let bed = Bed::new().person(&person);
+        let (config, _) = bed.server("s", &asks(speaks, form()));
+        // The time of a call does not run while a person is asked.
+        let config = config.timeout(Duration::from_millis(500));
+        let bridge = bed.bridge(Servers::default().with("s", config)).await;
+        tokio::select! {
+            ended = call(&bridge, "mcp__s__t", json!({})) => panic!("{speaks:?}: {ended:?}"),
+            () = async {
+                until("it is asked", || *person.open.lock().unwrap() == 1).await;
+                tokio::time::sleep(Duration::from_millis(1_500)).await;
+            } => {}
+        }
+        until("the card is gone", || *person.open.lock().unwrap() == 0).await;
+    }
+}
+
+pub(crate) async fn a_server_that_asks_without_end_is_stopped() {
+    let person = Person::new(answers);
+    let bed = Bed::new().person(&person);
+    let again = Does::Answer(json!({"resultType": "input_required", "requestState": "again"}));
+    let (bridge, log) = bed.one(&Script::new(Speaks::Stateless).tool(listed("t"), [again])).await;
+    let error = call(&bridge, "mcp__s__t", json!({})).await.unwrap_err();
+    assert!(error.message.contains("it asked more than 10 times"), "{error}");
+    assert_eq!(log.of("tools/call").len(), 11);
+}

@@ -1,0 +1,52 @@
+//! The MCP servers that a person named: what they speak, what they offer, and why one does not.
+
+use agent_mcp::{NAME_PREFIX, ServerReport};
+use agent_tool_core::Dispatch as _;
+
+use super::{Group, GroupWords, Missing};
+use crate::{assemble::Assembled, config::Config, mcp::folder};
+
+const SERVERS: GroupWords = GroupWords {
+    no_tools: "none on this surface",
+    nothing: "none is connected; name servers with --mcp FILE, or `[mcp.NAME]` in your own config.toml",
+    having: "connected",
+    lacking: "not here",
+    remedy: "since",
+};
+
+/// Each server, with its revision and its tools.
+pub(super) fn servers(assembled: &Assembled, config: &Config) -> Group {
+    let tools = assembled.view.specs().into_iter().map(|spec| spec.name);
+    let (mut has, mut missing) = (Vec::new(), Vec::new());
+    for report in assembled.mcp.reports() {
+        let name = || vec![report.name.clone()];
+        match &report.why {
+            Some(how) => missing.push(Missing { what: name(), how: how.clone() }),
+            None => has.push(connected(report)),
+        }
+        let odd = report.remarks.iter().map(|remark| Missing {
+            what: vec![format!("something of {}", report.name)],
+            how: remark.clone(),
+        });
+        missing.extend(odd);
+    }
+    if !has.is_empty() {
+        has.push(format!("started in {} unless they name a folder", folder(config).display()));
+    }
+    Group {
+        name: "mcp",
+        tools: tools.filter(|tool| tool.starts_with(NAME_PREFIX)).collect(),
+        has,
+        missing,
+        words: SERVERS,
+    }
+}
+
+fn connected(report: &ServerReport) -> String {
+    let revision = report.revision.as_deref().unwrap_or("unknown");
+    let says = report.says_it_is.as_deref().map(|says| format!(", says it is {says}"));
+    let tools = report.tools.iter().map(|tool| format!("{} ({})", tool.own_name, tool.tier));
+    let tools = tools.collect::<Vec<_>>().join(", ");
+    let tools = if tools.is_empty() { "no tools" } else { &tools };
+    format!("{} by revision {revision}{}: {tools}", report.name, says.unwrap_or_default())
+}
