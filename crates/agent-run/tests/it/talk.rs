@@ -230,7 +230,7 @@ fn what_a_model_writes_is_shown_as_what_it_means_and_tools_are_sentences() {
     terminal.shows("go on with `agent-run --trust chat --continue`");
 }
 
-/// All of it in one conversation, as issue by issue a person would have it.
+/// A search, a rewrite that is approved, a question, two workers, an interruption and a resumption in one conversation.
 // spec: AST-08, AST-09, ASK-01, VIBE-01, VIBE-02, VIBE-05
 #[test]
 fn a_whole_run_from_a_search_to_its_resumption() {
