@@ -69,6 +69,12 @@ impl App {
         log.expect("the log").write_all(bytes.as_ref()).expect("written");
     }
 
+    /// Appends to the log, which is made where it is missing.
+    pub(crate) fn append_new(&self, bytes: impl AsRef<[u8]>) {
+        let log = fs::OpenOptions::new().append(true).create(true).open(self.log());
+        log.expect("the log").write_all(bytes.as_ref()).expect("written");
+    }
+
     pub(crate) fn read(&self, path: &str) -> Vec<u8> {
         fs::read(self.path(path)).expect("a file")
     }

@@ -262,6 +262,38 @@ fn a_log_that_another_program_deletes_in_the_middle_keeps_its_archive() {
     assert_eq!(app.read("app/logs/app.log.1"), LOG.as_bytes());
 }
 
+// spec: NOTE-08
+#[test]
+fn a_rotation_by_another_program_in_the_same_moment_loses_no_line() {
+    let mut outcomes: BTreeMap<String, usize> = BTreeMap::new();
+    for _ in 0..150 {
+        let app = Arc::new(App::with_log(LOG));
+        let id = plan_id(&app);
+        let begins = Arc::new(AtomicBool::new(false));
+        let (other, begun) = (app.clone(), begins.clone());
+        // As logrotate does it: the log gets another name, and a new one is made.
+        let another = thread::spawn(move || {
+            while !begun.load(Ordering::SeqCst) {}
+            fs::rename(other.log(), other.path("app/logs/by-another")).expect("moved");
+            other.append_new("INFO fresh\n");
+        });
+        let tools =
+            tools_with(app.site(), Step::Linked, move || begins.store(true, Ordering::SeqCst));
+        let outcome = match call(&tools, "log_rotate_apply", json!({"plan_id": id})) {
+            Ok(applied) => applied["status"].to_string(),
+            Err(refused) => refused.code().as_str().to_owned(),
+        };
+        *outcomes.entry(outcome).or_default() += 1;
+        another.join().expect("it rotated");
+        let lines = lines(&app);
+        let all: Vec<&str> = lines.keys().map(String::as_str).collect();
+        assert_eq!(all, ["ERROR two", "INFO fresh", "INFO one"], "{outcomes:?}");
+        assert!(app.log().exists(), "{outcomes:?}");
+    }
+    let known = ["\"applied\"", "io_error", "log_changed"];
+    assert!(outcomes.keys().all(|outcome| known.contains(&outcome.as_str())), "{outcomes:?}");
+}
+
 #[test]
 fn calls_of_one_process_take_turns_and_none_is_refused_for_another() {
     let app = App::with_log(LOG);
