@@ -40,7 +40,7 @@ pub(crate) fn run() {
             if let Some(id) = message.get("id") {
                 let result = answer(&run, &bridged, &message).await;
                 let answer = json!({"jsonrpc": "2.0", "id": id, "result": result});
-                writeln!(io::stdout(), "{answer}").unwrap();
+                io::stdout().write_all(format!("{answer}\n").as_bytes()).unwrap();
             }
         }
     });
