@@ -1,6 +1,8 @@
 //! External MCP servers in a run of the program, by a small one in Python.
 
 use std::{
+    env,
+    path::{Path, PathBuf},
     process::Command,
     thread,
     time::{Duration, Instant},
@@ -9,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    home::{Home, fixtures},
+    home::{Home, copy, fixtures},
     peer::Peer,
 };
 
@@ -170,6 +172,49 @@ fn the_card_of_an_apply_shows_the_plan() {
         assert_eq!(peer.answer(call)["result"]["ok"], true);
     }
     peer.request("run/shutdown", json!({}));
+}
+
+/// The program knows nothing of notes: that a value was given out by an earlier result is all that it sees.
+#[test]
+fn the_card_of_a_rotation_shows_what_notes_mcp_planned() {
+    let home = Home::new(&[]);
+    copy(&fixtures().join("projects/notes"), home.checkout.path());
+    let root = home.checkout.path().to_str().expect("a path");
+    let server = json!({"command": notes_mcp(), "args": ["--root", root]});
+    home.put("mcp.json", &json!({"mcpServers": {"notes": server}}).to_string());
+    let mut peer = Peer::start(&home, &["--mcp", "mcp.json"]);
+    peer.initialize(&home, json!({"approve": "ask"}));
+    let mut approved = |call_id: &str, name: &str, args: Value| {
+        let call = peer.ask("run/call", json!({"call_id": call_id, "name": name, "args": args}));
+        let card = peer.heard("card/present");
+        let reply = json!({"reply": {"type": "chosen", "options": ["allow_once"]}});
+        peer.say(&json!({"jsonrpc": "2.0", "id": card["id"], "result": reply}));
+        let answer = peer.answer(call)["result"].clone();
+        (card["params"]["card"]["preview"]["body"].as_str().expect("a body").to_owned(), answer)
+    };
+    let (_, planned) = approved("p1", "mcp__notes__log_rotate_plan", json!({}));
+    let plan = &planned["data"];
+    let (id, action) = (plan["plan_id"].as_str().expect("an id"), &plan["action"]);
+    let (card, applied) = approved("a1", "mcp__notes__log_rotate_apply", json!({"plan_id": id}));
+    let from = format!("`plan_id`, {id}, is from mcp__notes__log_rotate_plan's result of call p1");
+    let action = action.as_str().expect("a sentence");
+    assert!(card.contains(&from) && card.contains(action), "{card}");
+    assert_eq!(applied["data"]["status"], "applied", "{applied}");
+    let (_, again) = approved("a2", "mcp__notes__log_rotate_apply", json!({"plan_id": id}));
+    assert_eq!(again["data"]["status"], "already_applied", "{again}");
+    peer.request("run/shutdown", json!({}));
+}
+
+/// Another package's program: it is built where it is missing, which it is unless the whole workspace is tested.
+fn notes_mcp() -> PathBuf {
+    let program = Path::new(env!("CARGO_BIN_EXE_agent-run")).with_file_name("notes-mcp");
+    if !program.exists() {
+        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let built =
+            Command::new(cargo).args(["build", "--quiet", "--package", "notes-mcp"]).status();
+        assert!(built.expect("cargo").success());
+    }
+    program
 }
 
 #[test]
