@@ -22,7 +22,7 @@ const TOKEN: (&str, &str) = ("FOR_THE_PLANS", "plans-0123456789");
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The example's server as hosts write it, with more keys.
-fn file(more: Value) -> String {
+pub(crate) fn file(more: Value) -> String {
     let script = fixtures().join("mcp/plans.py").canonicalize().expect("the server");
     let mut server = json!({"command": "python3", "args": [script]});
     for (key, value) in more.as_object().into_iter().flatten() {
