@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use agent_edits::{Plan, tool_error::of_workspace};
-use agent_tool_core::{Stop, ToolError, clip};
+use agent_tool_core::{Stop, ToolError, clip, counted};
 use agent_workspace::{MAX_SEARCH_BYTES, SkipReason, WalkOptions, Workspace, WorkspacePath};
 use memchr::memmem;
 
@@ -97,7 +97,7 @@ impl Leftovers {
     pub fn text(&self, old: &str) -> String {
         let mut out = String::new();
         if self.total > 0 {
-            let (lines, files) = (plural(self.total, "line"), plural(self.files, "file"));
+            let (lines, files) = (counted(self.total, "line"), counted(self.files, "file"));
             out = format!(
                 "`{old}` still stands as text in {lines} of {files} (comments, strings, other languages, other symbols \
                  of that name, or code that the server does not know):"
@@ -112,7 +112,7 @@ impl Leftovers {
         }
         if self.skipped > 0 {
             let separator = if out.is_empty() { "" } else { "\n" };
-            let skipped = plural(self.skipped, "file");
+            let skipped = counted(self.skipped, "file");
             let _ = write!(
                 out,
                 "{separator}{skipped} too large or unreadable were not looked at for `{old}`"
@@ -146,8 +146,4 @@ impl Leftovers {
             text: clip(document.line(line).unwrap_or_default().trim(), SHOWN_LINE).text,
         }));
     }
-}
-
-fn plural(count: usize, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }

@@ -9,7 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Leftovers, Reference, check_complete, check_name, check_not_empty, check_ranges, leftovers,
+    Compared, Leftovers, Reference, check_complete, check_name, check_not_empty, check_ranges,
+    leftovers, ranges::stands_at,
 };
 use crate::{
     Lsp,
@@ -57,8 +58,8 @@ pub struct PlannedRename {
     pub annotations: Vec<String>,
     /// Where the old name still stands as text afterwards.
     pub leftovers: Leftovers,
-    /// How many references were held against it; none where the server does not say.
-    pub references: Option<usize>,
+    /// What was held against it; none where the server lists no references.
+    pub compared: Option<Compared>,
     plan: Plan,
 }
 
@@ -67,6 +68,15 @@ struct At {
     file: WorkspacePath,
     position: Position,
     definition: Option<String>,
+}
+
+/// The references that a server lists.
+#[derive(Default)]
+struct Listed {
+    /// Those in the workspace.
+    inside: Vec<Reference>,
+    /// How many are elsewhere.
+    outside: usize,
 }
 
 impl PlannedRename {
@@ -82,7 +92,7 @@ impl Lsp {
     ///
     /// # Errors
     /// `invalid_name`; `not_ready` while the server reads the project, since what it renamed then
-    /// would be a part; `cannot_rename`, `empty_rename`, `position_encoding_mismatch`,
+    /// would be a part; `cannot_rename`, `empty_rename`, `position_encoding_mismatch`, `other_symbol`,
     /// `partial_rename`, `stale_rename` and those of [`edits::read`]; else as [`Lsp::navigate`].
     pub async fn plan_rename(
         &self,
@@ -119,10 +129,15 @@ impl Lsp {
             edits::read(&self.shared.workspace, &edit, client.encoding(), &client.sent())?;
         check_not_empty(&changes, &old)?;
         check_ranges(&changes.edits, language, &old)?;
-        if let Some(references) = &references {
-            let workspace = &self.shared.workspace;
-            check_complete(workspace, &changes, references, &old, client.encoding())?;
-        }
+        let compared = match references {
+            Some(Listed { inside, outside }) => {
+                let (workspace, encoding) = (&self.shared.workspace, client.encoding());
+                let compared =
+                    check_complete(workspace, &changes, &inside, language, &old, encoding)?;
+                Some(Compared { foreign: compared.foreign + outside, ..compared })
+            }
+            None => None,
+        };
         let left = {
             let (workspace, plan) = (self.shared.workspace.clone(), changes.plan().clone());
             let (name, stop) = (old.clone(), stop.clone());
@@ -132,7 +147,7 @@ impl Lsp {
             let message = "the program is ending, so nothing was renamed";
             ToolError::new(ErrorKind::Cancelled, "stopped", message).with_source(error)
         })??;
-        Ok(planned(&asked, old, at, changes, left, references.map(|list| list.len())))
+        Ok(planned(&asked, old, at, changes, left, compared))
     }
 
     /// The place to rename from: where the symbol is defined, if the definition bears its name. At a
@@ -161,8 +176,8 @@ impl Lsp {
         let Sent { synced, .. } = client.send_file(&file).map_err(of_workspace)?;
         let start = position(&target.range["start"]);
         let offset = synced.document.nearest_offset(start, client.encoding());
-        let there = synced.document.text().get(offset..).is_some_and(|rest| rest.starts_with(old));
-        if !there {
+        let language = Language::by_id(&client.language(&file));
+        if !stands_at(language, synced.document.text(), offset, old) {
             // An alias: what is defined there has another name, which is not to be changed.
             return Ok(here);
         }
@@ -198,7 +213,7 @@ impl Lsp {
         &self,
         asked: &Asked,
         at: &At,
-    ) -> Result<Option<Vec<Reference>>, ToolError> {
+    ) -> Result<Option<Listed>, ToolError> {
         let client = &asked.running.client;
         if client.offers("textDocument/references").is_none() {
             return Ok(None);
@@ -207,16 +222,21 @@ impl Lsp {
         params["context"] = json!({ "includeDeclaration": true });
         let answer = client.ask::<requests::References>(params, asked.deadline).await;
         let answer = answer.map_err(|error| asked.failed(&error))?;
-        let inside = targets(&answer).into_iter().filter_map(|target| {
-            let Target::Inside(file) = uri::locate(&self.shared.workspace, &target.uri) else {
-                return None;
+        let mut listed = Listed::default();
+        for target in targets(&answer) {
+            let located = match uri::locate(&self.shared.workspace, &target.uri) {
+                Target::Inside(file) => self.shared.workspace.follow(&file).ok(),
+                _ => None,
             };
-            let path = self.shared.workspace.follow(&file).ok()?;
+            let Some(path) = located else {
+                listed.outside += 1;
+                continue;
+            };
             let range =
                 Range::new(position(&target.range["start"]), position(&target.range["end"]));
-            Some(Reference { path, range })
-        });
-        Ok(Some(inside.collect()))
+            listed.inside.push(Reference { path, range });
+        }
+        Ok(Some(listed))
     }
 
     /// The edit with what the server wants changed when its files move. One that is told that this
@@ -290,7 +310,7 @@ fn planned(
     at: At,
     changes: Changes,
     leftovers: Leftovers,
-    references: Option<usize>,
+    compared: Option<Compared>,
 ) -> PlannedRename {
     PlannedRename {
         resolved: asked.resolved.at.clone(),
@@ -305,7 +325,7 @@ fn planned(
             .map(|annotation| annotation.label.clone())
             .collect(),
         leftovers,
-        references,
+        compared,
         plan: changes.plan().clone(),
         operations: changes.operations,
     }

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, sync::Arc};
 use agent_edits::{Plan, tool_error::of_edits};
 use agent_tool_core::{
     BoxFuture, Context, ErrorKind, Event, FileChange, Preview, PreviewKind, Stop, Tier, Tool,
-    ToolError, ToolOutput, ToolResult, ToolSpec, parse_args,
+    ToolError, ToolOutput, ToolResult, ToolSpec, counted, parse_args,
 };
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use crate::{
     Lsp,
     edits::FileOperation,
     location::Renamed,
-    rename::{PlannedRename, RenameArgs},
+    rename::{Compared, PlannedRename, RenameArgs},
 };
 
 const DESCRIPTION: &str = "Renames a symbol in the whole project by the language server: all files or none. `line` is the line's number and \
@@ -133,14 +133,7 @@ fn text(rename: &PlannedRename, new: &str) -> String {
         let _ = write!(text, ", renamed from its definition at {definition}");
     }
     let _ = write!(text, "\nrenamed `{}` to `{new}`: {}", rename.old, extent(rename));
-    match rename.references {
-        Some(count) => {
-            let _ = write!(text, ", every one of {count} references among them");
-        }
-        None => {
-            text.push_str("; the server lists no references, so whether that is all is not known")
-        }
-    }
+    text.push_str(&compared(rename.compared));
     text.push('\n');
     text.push_str(&listed(rename));
     for label in &rename.annotations {
@@ -155,9 +148,29 @@ fn text(rename: &PlannedRename, new: &str) -> String {
 
 /// How many places in how many files.
 fn extent(rename: &PlannedRename) -> String {
-    let plural =
-        |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
-    format!("{} in {}", plural(rename.renamed, "place"), plural(rename.files.len(), "file"))
+    format!("{} in {}", counted(rename.renamed, "place"), counted(rename.files.len(), "file"))
+}
+
+/// What the rename was held against, and what of the references was not.
+fn compared(compared: Option<Compared>) -> String {
+    const UNKNOWN: &str = "so whether that is all is not known";
+    let Some(Compared { reached, otherwise_named, foreign, .. }) = compared else {
+        return format!("; the server lists no references, {UNKNOWN}");
+    };
+    let mut text = match reached {
+        0 => format!("; the server lists no reference by this name, {UNKNOWN}"),
+        1 => ", the one reference that the server lists by this name among them".to_owned(),
+        _ => format!(", every one of {reached} references by this name among them"),
+    };
+    if otherwise_named > 0 {
+        let places = counted(otherwise_named, "reference");
+        let _ = write!(text, "; {places} by another name, such as an alias, not renamed");
+    }
+    if foreign > 0 {
+        let places = counted(foreign, "reference");
+        let _ = write!(text, "; {places} in files that are not the project's, not renamed");
+    }
+    text
 }
 
 fn listed(rename: &PlannedRename) -> String {
