@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Compared, Leftovers, Reference, check_complete, check_name, check_not_empty, check_ranges,
-    leftovers, ranges::stands_at,
+    Compared, Leftovers, Reference, Where, check_complete, check_name, check_not_empty,
+    check_ranges, leftovers, ranges::stands_at, standing::Standing,
 };
 use crate::{
     Lsp,
@@ -58,6 +58,8 @@ pub struct PlannedRename {
     pub annotations: Vec<String>,
     /// Where the old name still stands as text afterwards.
     pub leftovers: Leftovers,
+    /// Where the new name is already, in the scope of the symbol: `lib.py:3`.
+    pub taken: Option<String>,
     /// What was held against it; none where the server lists no references.
     pub compared: Option<Compared>,
     plan: Plan,
@@ -68,6 +70,8 @@ struct At {
     file: WorkspacePath,
     position: Position,
     definition: Option<String>,
+    /// Where the symbol is defined in that file, if it is, and by its name.
+    defined: Option<Position>,
 }
 
 /// The references that a server lists.
@@ -119,6 +123,7 @@ impl Lsp {
         }
         let at = self.definition_of(&asked, &old).await?;
         self.prepare(&asked, &at, &old).await?;
+        let standing = self.standing(&asked, &at, (&old, &args.new_name)).await;
         let references = self.references_of(&asked, &at).await?;
         let mut params = client.at(&at.file, at.position);
         params["newName"] = json!(args.new_name);
@@ -138,22 +143,36 @@ impl Lsp {
             }
             None => None,
         };
+        let only_here = changes.edits.iter().all(|edits| {
+            self.shared.workspace.follow(&at.file).is_ok_and(|file| file == edits.path)
+        });
+        let looked = match standing.local && only_here {
+            true => Where::Renamed,
+            false => Where::Workspace,
+        };
         let left = {
             let (workspace, plan) = (self.shared.workspace.clone(), changes.plan().clone());
             let (name, stop) = (old.clone(), stop.clone());
-            tokio::task::spawn_blocking(move || leftovers(&workspace, &plan, &name, &stop)).await
+            tokio::task::spawn_blocking(move || leftovers(&workspace, &plan, &name, looked, &stop))
+                .await
         };
         let left = left.map_err(|error| {
             let message = "the program is ending, so nothing was renamed";
             ToolError::new(ErrorKind::Cancelled, "stopped", message).with_source(error)
         })??;
-        Ok(planned(&asked, old, at, changes, left, compared))
+        let plan = planned(&asked, old, at, changes, left, compared);
+        Ok(PlannedRename { taken: standing.taken, ..plan })
     }
 
     /// The place to rename from: where the symbol is defined, if the definition bears its name. At a
     /// use some servers only make an alias.
     async fn definition_of(&self, asked: &Asked, old: &str) -> Result<At, ToolError> {
-        let here = At { file: asked.file.clone(), position: asked.position, definition: None };
+        let here = At {
+            file: asked.file.clone(),
+            position: asked.position,
+            definition: None,
+            defined: None,
+        };
         let client = &asked.running.client;
         if client.offers("textDocument/definition").is_none() {
             return Ok(here);
@@ -170,9 +189,6 @@ impl Lsp {
         let Target::Inside(file) = uri::locate(&self.shared.workspace, &target.uri) else {
             return Ok(here);
         };
-        if file == asked.file {
-            return Ok(here);
-        }
         let Sent { synced, .. } = client.send_file(&file).map_err(of_workspace)?;
         let start = position(&target.range["start"]);
         let offset = synced.document.nearest_offset(start, client.encoding());
@@ -181,9 +197,24 @@ impl Lsp {
             // An alias: what is defined there has another name, which is not to be changed.
             return Ok(here);
         }
+        if file == asked.file {
+            return Ok(At { defined: Some(start), ..here });
+        }
         let place = synced.document.place(offset);
         let definition = Some(format!("{}:{}:{}", self.show(&file), place.line, place.column));
-        Ok(At { file, position: start, definition })
+        Ok(At { file, position: start, definition, defined: Some(start) })
+    }
+
+    /// How the symbol stands among those of the file that defines it, as far as that is known.
+    async fn standing(&self, asked: &Asked, at: &At, names: (&str, &str)) -> Standing {
+        let client = &asked.running.client;
+        let offered = client.offers("textDocument/documentSymbol").is_some();
+        let Some(defined) = at.defined.filter(|_| offered) else { return Standing::default() };
+        let deadline = asked.deadline;
+        let symbols = self.symbols_of(&asked.running, &at.file, usize::MAX, deadline).await;
+        let Ok(symbols) = symbols else { return Standing::default() };
+        let line = usize::try_from(defined.line).map_or(usize::MAX, |line| line + 1);
+        Standing::of(&symbols.symbols, Language::by_id(&client.language(&at.file)), names, line)
     }
 
     /// Asks whether the place can be renamed, where the server takes that question.
@@ -209,11 +240,7 @@ impl Lsp {
     }
 
     /// Every place that uses the symbol, to hold the rename against.
-    async fn references_of(
-        &self,
-        asked: &Asked,
-        at: &At,
-    ) -> Result<Option<Listed>, ToolError> {
+    async fn references_of(&self, asked: &Asked, at: &At) -> Result<Option<Listed>, ToolError> {
         let client = &asked.running.client;
         if client.offers("textDocument/references").is_none() {
             return Ok(None);
@@ -325,6 +352,7 @@ fn planned(
             .map(|annotation| annotation.label.clone())
             .collect(),
         leftovers,
+        taken: None,
         compared,
         plan: changes.plan().clone(),
         operations: changes.operations,

@@ -85,12 +85,7 @@ fn is_whole(language: &Language, text: &str, start: usize, length: usize) -> boo
     (sigil || !language.joins(text, start)) && !language.joins(text, start + length)
 }
 
-fn mismatch(
-    file: &FileEdits,
-    language: &Language,
-    range: &Range<usize>,
-    old: &str,
-) -> ToolError {
+fn mismatch(file: &FileEdits, language: &Language, range: &Range<usize>, old: &str) -> ToolError {
     let text = file.document.text();
     let place = file.document.place(range.start);
     let covered = clip(&text[range.clone()], SHOWN_RANGE).text;

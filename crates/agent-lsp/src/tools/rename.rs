@@ -80,7 +80,10 @@ impl Tool for RenameTool {
             let title =
                 format!("rename `{}` to `{}`: {}", rename.old, args.new_name, extent(&rename));
             Ok(Preview::new(PreviewKind::Edit, title)
-                .with_body(listed(&rename))
+                .with_body(match taken(&rename, &args.new_name) {
+                    Some(taken) => format!("{taken}\n{}", listed(&rename)),
+                    None => listed(&rename),
+                })
                 .with_changes(rename.plan().changes())
                 .with_fingerprint(rename.plan().fingerprint()))
         })
@@ -136,6 +139,9 @@ fn text(rename: &PlannedRename, new: &str) -> String {
     text.push_str(&compared(rename.compared));
     text.push('\n');
     text.push_str(&listed(rename));
+    if let Some(taken) = taken(rename, new) {
+        let _ = write!(text, "\n{taken}: both have this name now, so look at what uses either");
+    }
     for label in &rename.annotations {
         let _ = write!(text, "\nthe server wants a person to look at: {label}");
     }
@@ -144,6 +150,12 @@ fn text(rename: &PlannedRename, new: &str) -> String {
         let _ = write!(text, "\n{left}");
     }
     text
+}
+
+/// That the new name is that of another already.
+fn taken(rename: &PlannedRename, new: &str) -> Option<String> {
+    let at = rename.taken.as_ref()?;
+    Some(format!("`{new}` exists already at {at}, in the same scope"))
 }
 
 /// How many places in how many files.

@@ -1,7 +1,7 @@
 use agent_lsp::{
     language::Language,
     position::PositionEncoding::{self, Utf8, Utf16},
-    rename::{self, Reference},
+    rename::{self, Reference, Where},
 };
 use agent_tool_core::Stop;
 use async_lsp::lsp_types::{Position, Range};
@@ -297,11 +297,13 @@ fn a_rename_that_misses_a_reference_names_it() {
         (checkout.uri("use.ts")): [edit((0, 9), (0, 13), "x"), edit((1, 2), (1, 6), "x")],
     }});
     let full = checkout.read_edit(full, Utf16).unwrap();
-    assert!(rename::check_complete(&checkout.workspace, &full, &all, typescript, "area", Utf16).is_ok());
+    assert!(
+        rename::check_complete(&checkout.workspace, &full, &all, typescript, "area", Utf16).is_ok()
+    );
     let part = checkout.changes("lib.ts", json!([edit((0, 13), (0, 17), "x")]));
     let part = checkout.read_edit(part, Utf16).unwrap();
-    let error =
-        rename::check_complete(&checkout.workspace, &part, &all, typescript, "area", Utf16).unwrap_err();
+    let error = rename::check_complete(&checkout.workspace, &part, &all, typescript, "area", Utf16)
+        .unwrap_err();
     assert_eq!(error.code, "partial_rename");
     assert!(
         error.message.ends_with(
@@ -317,10 +319,14 @@ fn a_rename_that_misses_a_reference_names_it() {
     );
     // By another name it is not what is renamed.
     let alias = [reference("alias.ts", 0, 17), reference("alias.ts", 1, 0)];
-    assert!(rename::check_complete(&checkout.workspace, &full, &alias, typescript, "area", Utf16).is_ok());
+    assert!(
+        rename::check_complete(&checkout.workspace, &full, &alias, typescript, "area", Utf16)
+            .is_ok()
+    );
     let many: Vec<_> = (0..30).map(|line| reference("many.ts", line, 0)).collect();
     let error =
-        rename::check_complete(&checkout.workspace, &part, &many, typescript, "area", Utf16).unwrap_err();
+        rename::check_complete(&checkout.workspace, &part, &many, typescript, "area", Utf16)
+            .unwrap_err();
     assert!(error.message.contains("more"), "{}", error.message);
     assert!(error.data["missing"].as_array().unwrap().len() <= rename::MISSING_LIMIT);
 }
@@ -364,7 +370,9 @@ fn what_is_left_of_the_old_name_is_told_with_its_total() {
     }});
     let changes = checkout.read_edit(edit, Utf16).unwrap();
     let stop = Stop::new();
-    let left = rename::leftovers(&checkout.workspace, changes.plan(), "area", &stop).unwrap();
+    let left =
+        rename::leftovers(&checkout.workspace, changes.plan(), "area", Where::Workspace, &stop)
+            .unwrap();
     assert_eq!(
         left.text("area"),
         "`area` still stands as text in 33 lines of 4 files (comments, strings, other languages, other symbols of that name, or code that the server does not know):\n  docs/a.md:1: the \
@@ -372,11 +380,20 @@ fn what_is_left_of_the_old_name_is_told_with_its_total() {
          area\n  many.txt:5: area\n  schema.sql:1: SELECT area FROM t;\n  and 25 more"
     );
     assert_eq!((left.total, left.files, left.skipped, left.places.len()), (33, 4, 0, 8));
-    let none = rename::leftovers(&checkout.workspace, changes.plan(), "volume", &stop).unwrap();
+    let own = rename::leftovers(&checkout.workspace, changes.plan(), "area", Where::Renamed, &stop);
+    assert_eq!(
+        own.unwrap().text("area"),
+        "`area` still stands as text in 1 line of 1 file among those it was renamed in, since no other file can mean it (comments, \
+         strings, other languages, other symbols of that name, or code that the server does not know):\n  lib.py:2: # area and area"
+    );
+    let none =
+        rename::leftovers(&checkout.workspace, changes.plan(), "volume", Where::Workspace, &stop)
+            .unwrap();
     assert_eq!(none.text("volume"), "");
     stop.set();
     let stopped =
-        rename::leftovers(&checkout.workspace, changes.plan(), "area", &stop).unwrap_err();
+        rename::leftovers(&checkout.workspace, changes.plan(), "area", Where::Workspace, &stop)
+            .unwrap_err();
     assert_eq!(stopped.code, "stopped");
 }
 
@@ -389,7 +406,9 @@ fn a_file_that_a_rename_moves_is_looked_at_under_its_new_name() {
     ]});
     let changes = checkout.read_edit(edit, Utf16).unwrap();
     let stop = Stop::new();
-    let left = rename::leftovers(&checkout.workspace, changes.plan(), "area", &stop).unwrap();
+    let left =
+        rename::leftovers(&checkout.workspace, changes.plan(), "area", Where::Workspace, &stop)
+            .unwrap();
     assert_eq!(
         left.text("area"),
         "`area` still stands as text in 1 line of 1 file (comments, strings, other languages, other symbols of that name, or code that the server does not know):\n  surface.rs:1: // area\n1 \

@@ -6,7 +6,7 @@ use agent_testkit::lsp::{
     EditVersions, Encoding, Form, FromUse, Rename, Says, Script, Step, Toy, changes,
     document_changes, document_edit, range, rename_file, text_edit,
 };
-use agent_tool_core::{ToolError, ToolOutput};
+use agent_tool_core::{Context, ToolError, ToolOutput};
 use serde_json::{Value, json};
 
 use crate::fixture::{Checkout, PULL, Setup, about, row};
@@ -122,7 +122,8 @@ pub(crate) async fn a_use_is_renamed_from_its_definition() {
 pub(crate) async fn an_alias_is_renamed_where_it_stands() {
     // What it is an alias of begins with its name.
     let at = |file: &str, line, start, end| json!({ "uri": format!("${{root}}/{file}"), "range": range(line, start, end) });
-    let uses = [at("a.toy", 0, 0, 2), at("a.toy", 1, 0, 2), at("a.toy", 1, 0, 2), at("b.toy", 0, 0, 4)];
+    let uses =
+        [at("a.toy", 0, 0, 2), at("a.toy", 1, 0, 2), at("a.toy", 1, 0, 2), at("b.toy", 0, 0, 4)];
     let edits = [text_edit(range(0, 0, 2), "size"), text_edit(range(1, 0, 2), "size")];
     let script = renaming([Step::reply(changes([("${root}/a.toy", edits.to_vec())]))])
         .on("textDocument/definition", [Step::reply(json!([at("lib.toy", 0, 4, 8)]))])
@@ -135,6 +136,21 @@ pub(crate) async fn an_alias_is_renamed_where_it_stands() {
     let told = "renamed `ar` to `size`: 2 places in 1 file, every one of 2 references by this name among them; 1 reference \
                 by another name, such as an alias, not renamed\n";
     assert!(renamed.joined_text().contains(told), "{}", renamed.joined_text());
+}
+
+// spec: LSP-15
+pub(crate) async fn a_name_that_is_taken_is_told_before_and_after() {
+    let checkout =
+        of_script(Script::toy("toy", Toy::push())).file("lib.toy", "def area\ndef size\n").make();
+    let args = json!({ "file": "lib.toy", "line": 1, "symbol": "area", "new_name": "size" });
+    let told = "`size` exists already at lib.toy:2, in the same scope";
+    let tool = checkout.tool("lsp_rename");
+    let preview = tool.preview(&args, &Context::detached()).await.unwrap();
+    assert!(preview.body.starts_with(told), "{}", preview.body);
+    let renamed = checkout.call("lsp_rename", args).await.unwrap().joined_text();
+    assert!(renamed.contains(&format!("\n{told}: both have this name now")), "{renamed}");
+    let free = rename(&checkout, "lib.toy", "size#1", "depth").await.unwrap().joined_text();
+    assert!(!free.contains("exists already"), "{free}");
 }
 
 // spec: LSP-15
