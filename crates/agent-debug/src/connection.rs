@@ -129,7 +129,7 @@ impl Connection {
             seqs.next().filter(|_| seqs.next().is_none())
         };
         let Some(request_seq) = answered_by(start).or(only) else { return };
-        self.answered(Response {
+        let _ = self.answered(Response {
             request_seq,
             command: String::new(),
             success: false,
@@ -140,11 +140,10 @@ impl Connection {
         });
     }
 
-    fn answered(&self, response: Response) {
-        if let Some(waiting) = self.open().requests.remove(&response.request_seq) {
-            // Whoever asked may have gone.
-            let _ = waiting.send(response);
-        }
+    /// Hands an answer to whoever asked. Whether that had gone, so that it comes late.
+    fn answered(&self, response: Response) -> bool {
+        let waiting = self.open().requests.remove(&response.request_seq);
+        waiting.is_some_and(|waiting| waiting.send(response).is_err())
     }
 }
 
@@ -181,7 +180,11 @@ async fn read(pipe: impl AsyncRead + Unpin, connection: Arc<Connection>, shared:
         *connection.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         match frame {
             JsonFrame::Message(message) => match Incoming::of(message) {
-                Incoming::Response(response) => connection.answered(response),
+                Incoming::Response(response) => {
+                    if connection.answered(response) {
+                        shared.answered_late();
+                    }
+                }
                 Incoming::Event(event) => shared.event(event),
                 Incoming::Request { seq, command } => {
                     let refusal = outgoing::refusal(connection.next_seq(), seq, &command);

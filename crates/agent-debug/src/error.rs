@@ -67,7 +67,9 @@ pub(crate) fn unresponsive(what: &str) -> ToolError {
     ToolError::new(
         ErrorKind::Unavailable,
         "unresponsive",
-        format!("the adapter does not answer ({what}); terminate ends the session in any case"),
+        format!(
+            "the adapter does not answer ({what}); it is asked again once it has answered that, and terminate ends the session in any case"
+        ),
     )
 }
 

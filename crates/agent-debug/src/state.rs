@@ -49,6 +49,10 @@ const SIGNALS: [(i64, &str); 11] = [
     (31, "SIGSYS"),
 ];
 
+/// Signals that end a program as well, whose numbers are everyday exit codes.
+const OTHER_SIGNALS: [(i64, &str); 5] =
+    [(1, "SIGHUP"), (2, "SIGINT"), (3, "SIGQUIT"), (10, "SIGUSR1"), (12, "SIGUSR2")];
+
 /// What dart says of a program that ended well.
 const WELL: &str = "Exited.";
 
@@ -89,6 +93,10 @@ pub(crate) struct State {
     pub(crate) pausing: bool,
     /// Where the debuggee stopped last, in words.
     pub(crate) last_stop: Option<String>,
+    /// A stop at a crash was told.
+    pub(crate) crashed: bool,
+    /// The signal of the last stop, where it was one.
+    last_signal: Option<(i64, &'static str)>,
     adapter: &'static Adapter,
     /// How many children the adapter's references have, where it counts them.
     pub(crate) children: HashMap<i64, i64>,
@@ -128,6 +136,8 @@ pub(crate) struct Ended {
     pub(crate) exit_code: Option<i64>,
     /// The signal that the exit code may stand for.
     pub(crate) signal: Option<&'static str>,
+    /// What the adapter gave as the exit code of a program that a signal most likely ended, and that signal.
+    pub(crate) not_a_code: Option<(i64, Option<&'static str>)>,
     pub(crate) at: Instant,
 }
 
@@ -170,6 +180,8 @@ impl Shared {
             unresponsive: None,
             pausing: false,
             last_stop: None,
+            crashed: false,
+            last_signal: None,
             adapter,
             children: HashMap::new(),
             scopes: HashMap::new(),
@@ -237,6 +249,11 @@ impl Shared {
         self.state().console.push(bytes);
     }
 
+    /// A request was answered that nobody waits for any more: the adapter is not lost.
+    pub(crate) fn answered_late(&self) {
+        self.change(|state| state.unresponsive = None);
+    }
+
     /// The adapter closed its output.
     pub(crate) fn closed(&self) {
         self.change(|state| {
@@ -273,6 +290,7 @@ impl State {
             return;
         }
         self.stops += 1;
+        self.last_signal = signal_named(&stop);
         let paused = std::mem::take(&mut self.pausing);
         self.phase = Phase::Stopped(Halt {
             number: self.stops,
@@ -329,9 +347,18 @@ impl State {
     /// The session is over and torn down.
     pub(crate) fn ended(&mut self, how: End) {
         self.ids.forget();
-        let exit_code = self.exited.flatten();
-        let signal = exit_code.map(self.adapter.signal_of).and_then(signal);
-        self.phase = Phase::Ended(Ended { how, exit_code, signal, at: Instant::now() });
+        let given = self.exited.flatten();
+        let number = given.map(self.adapter.signal_of);
+        // The number of the signal at which it stood last is most likely that signal, and no program ends with one below 0.
+        let at_signal =
+            self.last_signal.filter(|(signal, _)| Some(*signal) == number || given < Some(0));
+        let not_a_code = given
+            .filter(|code| at_signal.is_some() || *code < 0)
+            .map(|code| (code, at_signal.map(|(_, name)| name)));
+        let exit_code = given.filter(|_| not_a_code.is_none());
+        let signal = exit_code.and(number).and_then(signal);
+        let at = Instant::now();
+        self.phase = Phase::Ended(Ended { how, exit_code, signal, not_a_code, at });
     }
 
     fn output(&mut self, output: &Output) {
@@ -389,6 +416,16 @@ fn exit_code(text: &str) -> Option<i64> {
     rest[..digits].parse().ok()
 }
 
+/// The signal that a stop names.
+fn signal_named(stop: &Stop) -> Option<(i64, &'static str)> {
+    let said = [&stop.description, &stop.text].into_iter().flatten();
+    let mut words =
+        said.flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
+    words.find_map(|word| {
+        SIGNALS.iter().chain(&OTHER_SIGNALS).find(|(_, name)| *name == word).copied()
+    })
+}
+
 /// The signal of this number, of those that end a program.
 fn signal(number: i64) -> Option<&'static str> {
     SIGNALS.iter().find(|(signal, _)| *signal == number).map(|(_, name)| *name)
@@ -403,7 +440,19 @@ impl fmt::Display for Ended {
                 " with exit code {code}, or by {signal}: the debugger gives {code} for both"
             ),
             (Some(code), None) => write!(f, " with exit code {code}"),
-            (None, _) => f.write_str("; its exit code is not known"),
+            (None, _) => match self.not_a_code {
+                Some((code, Some(signal))) => write!(
+                    f,
+                    ", most likely by {signal}, at which it stood before; the debugger gives {code} as its exit code"
+                ),
+                Some((code, None)) => {
+                    write!(
+                        f,
+                        "; its exit code is not known: the debugger gives {code}, which is none"
+                    )
+                }
+                None => f.write_str("; its exit code is not known"),
+            },
         };
         match &self.how {
             End::Exited => {

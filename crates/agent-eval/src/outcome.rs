@@ -37,11 +37,11 @@ pub enum Status {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum State {
-    /// Those of earlier cells and of this one are there.
+    /// Those of earlier cells and of this one are there. So it is too where the first cell of an interpreter was stopped.
     Kept,
     /// They are lost; the next cell begins anew.
     Gone,
-    /// The cell began in a new interpreter, and what it made is there.
+    /// The cell began in a new interpreter and came to its end there, or to its error; what it made is there.
     New,
 }
 
@@ -109,6 +109,8 @@ pub struct Outcome {
     pub error: Option<CellError>,
     /// What became of the variables.
     pub state: State,
+    /// Whether the cell was the first of its interpreter, so that nothing of earlier ones was there.
+    pub new_interpreter: bool,
     /// The names of variables that are there, the first thirty of them, and how many more there are.
     pub names: (Vec<String>, u64),
     /// How long it ran.
@@ -132,6 +134,7 @@ impl Outcome {
             shown: Vec::new(),
             error: None,
             state: State::Gone,
+            new_interpreter: false,
             names: Default::default(),
             duration: Duration::ZERO,
             truncated: false,
@@ -184,6 +187,7 @@ impl Outcome {
             "stderr": render::collapse(&self.stderr()),
             "error": self.error,
             "state": self.state,
+            "new_interpreter": self.new_interpreter,
             "duration_ms": u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
             "truncated": self.truncated,
             "died": self.death,

@@ -30,13 +30,16 @@ pub const MAX_IMAGES: usize = 12;
 /// The images, the first that is there of a bundle.
 const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
+/// So many characters of base64 have the first twelve bytes, which tell the images apart.
+const MAGIC_CHARACTERS: usize = 16;
+
 const SVG: &str = "image/svg+xml";
 
 /// The parts of a result, in the order in which the cell made them, and whether something that the outcome has is not among
 /// them.
 pub(crate) fn parts(outcome: &Outcome) -> (Vec<Part>, bool) {
     let mut page = Page::default();
-    if outcome.state == State::New && !outcome.label.is_empty() {
+    if outcome.new_interpreter && !outcome.label.is_empty() {
         page.line(&format!("[{}]", outcome.label));
     }
     let mut rest = outcome.shown.iter().peekable();
@@ -216,7 +219,8 @@ impl Page {
     }
 
     fn bundle(&mut self, before: &str, bundle: &Bundle, left_out: Option<LeftOut>) {
-        let image = IMAGES.iter().find_map(|mime| Some((*mime, bundle.get(*mime)?.as_str()?)));
+        let named = IMAGES.iter().find_map(|mime| Some((*mime, bundle.get(*mime)?.as_str()?)));
+        let image = named.filter(|(mime, base64)| is_image(mime, base64));
         let svg = bundle.get(SVG).and_then(Value::as_str);
         let image = match (image, svg) {
             (Some((mime, base64)), _) => Some((mime, base64.replace('\n', ""))),
@@ -229,6 +233,11 @@ impl Page {
         }
         if let Some((mime, base64)) = image {
             self.image(before, mime, base64);
+        } else if let Some((mime, base64)) = named {
+            let bytes = base64.len() / 4 * 3;
+            self.line(&format!(
+                "[{mime} of {bytes} bytes left out: it is none by its first bytes]"
+            ));
         }
     }
 
@@ -266,6 +275,21 @@ impl Page {
     }
 }
 
+/// Whether base64 begins as an image of this kind does. What a cell calls one may be anything, and a provider refuses the
+/// whole conversation for it.
+fn is_image(mime: &str, base64: &str) -> bool {
+    let first: String =
+        base64.chars().filter(|c| !c.is_ascii_whitespace()).take(MAGIC_CHARACTERS).collect();
+    let Ok(bytes) = STANDARD.decode(first) else { return false };
+    match mime {
+        "image/png" => bytes.starts_with(b"\x89PNG\r\n\x1a\n"),
+        "image/jpeg" => bytes.starts_with(b"\xff\xd8\xff"),
+        "image/gif" => bytes.starts_with(b"GIF87a") || bytes.starts_with(b"GIF89a"),
+        "image/webp" => bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP".as_slice()),
+        _ => true,
+    }
+}
+
 /// The text of a bundle: its plain form, else the most readable of the others.
 fn plain(bundle: &Bundle) -> Option<String> {
     let text = |mime: &str| bundle.get(mime).and_then(Value::as_str).map(str::to_owned);
@@ -292,6 +316,7 @@ mod tests {
             shown,
             error: None,
             state: State::Kept,
+            new_interpreter: false,
             names: (vec!["df".into()], 2),
             duration: Duration::ZERO,
             truncated: false,
@@ -319,7 +344,7 @@ mod tests {
         let shown = vec![
             Shown::Stdout("a\n".into()),
             Shown::Stderr("warned".into()),
-            Shown::Display(bundle(json!({"image/png": "AAAA", "text/plain": "<Figure>"}))),
+            Shown::Display(bundle(json!({"image/png": "iVBORw0KGgo=", "text/plain": "<Figure>"}))),
             Shown::Stdout("b".into()),
             Shown::Result(bundle(json!({"text/plain": "   a\n0  1", "text/html": "<table>"}))),
         ];
@@ -381,12 +406,29 @@ mod tests {
 
     #[test]
     fn an_image_that_no_model_takes_is_named_and_not_sent() {
-        let large = "A".repeat(IMAGE_LIMIT + 4);
+        let large = format!("iVBORw0KGgoA{}", "A".repeat(IMAGE_LIMIT - 8));
         let shown = vec![Shown::Display(bundle(json!({"image/png": large})))];
         assert_eq!(
             text(&outcome(shown)),
             "[image/png of 3932163 bytes left out: too large for a model; save it to a file]"
         );
+    }
+
+    #[test]
+    fn what_is_only_called_an_image_is_named_and_not_sent() {
+        let value = json!({"image/png": STANDARD.encode("garbage"), "text/plain": "<Broken>"});
+        assert_eq!(
+            text(&outcome(vec![Shown::Result(bundle(value))])),
+            "Out[3]: <Broken>\n[image/png of 9 bytes left out: it is none by its first bytes]"
+        );
+        for (mime, bytes) in [
+            ("image/jpeg", b"\xff\xd8\xff\xe0".as_slice()),
+            ("image/gif", b"GIF89a"),
+            ("image/webp", b"RIFF\x24\0\0\0WEBPVP8 "),
+        ] {
+            assert!(is_image(mime, &STANDARD.encode(bytes)), "{mime}");
+            assert!(!is_image(mime, &STANDARD.encode(b"\x89PNG\r\n\x1a\n")), "{mime}");
+        }
     }
 
     #[test]

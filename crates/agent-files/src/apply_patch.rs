@@ -275,7 +275,11 @@ fn together(mut failures: Vec<ToolError>) -> ToolError {
     let data: Vec<_> = failures.iter().take(TOLD_FAILURES).map(|failure| json!(failure)).collect();
     let mut first = failures.swap_remove(0);
     let more = count.saturating_sub(TOLD_FAILURES);
-    let more = if more > 0 { format!("\n… {more} more files fail") } else { String::new() };
+    let more = match more {
+        0 => String::new(),
+        1 => "\n… 1 more file fails".to_owned(),
+        _ => format!("\n… {more} more files fail"),
+    };
     let head = if count > 1 {
         format!("nothing was changed, {count} files of the patch fail:\n")
     } else {

@@ -2,7 +2,7 @@
 
 mod image;
 
-use agent_tool_core::{ErrorKind, Part, Stop, ToolError, ToolOutput, clip};
+use agent_tool_core::{ErrorKind, Part, Stop, ToolError, ToolOutput, clip, counted};
 use agent_workspace::{Encoding, LineEnding, Text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -165,11 +165,13 @@ fn view(
         }
     }
     if first > total.max(1) {
-        let plural = if total == 1 { "" } else { "s" };
         return Err(ToolError::new(
             ErrorKind::InvalidArgs,
             "offset_past_end",
-            format!("`{path}` has {total} line{plural}, so none at offset {first}; take a smaller offset"),
+            format!(
+                "`{path}` has {}, so none at offset {first}; take a smaller offset",
+                counted(total, "line")
+            ),
         )
         .with_data(json!({ "total_lines": total })));
     }

@@ -85,6 +85,8 @@ struct Parsed {
     raw: Vec<Raw>,
     /// False when the output is not what the tool prints when it has done its work.
     complete: bool,
+    /// What it left out, if it says so.
+    left_out: Option<String>,
 }
 
 impl CheckKind {
@@ -96,9 +98,15 @@ impl CheckKind {
     #[must_use]
     pub fn command(self) -> &'static [&'static str] {
         match self {
-            Self::Cargo => {
-                &["cargo", "check", "--workspace", "--all-targets", "--message-format=json"]
-            }
+            // By itself it ends with the first crate that fails, and which that is is chance.
+            Self::Cargo => &[
+                "cargo",
+                "check",
+                "--workspace",
+                "--all-targets",
+                "--keep-going",
+                "--message-format=json",
+            ],
             Self::Tsc => &["tsc", "--noEmit", "--pretty", "false"],
             Self::Pyright => &["pyright", "--outputjson"],
             Self::Basedpyright => &["basedpyright", "--outputjson"],
@@ -156,7 +164,10 @@ impl CheckKind {
             }
         }
         diagnostic::sort(&mut diagnostics);
-        let (state, why) = self.judge(output, parsed.complete, diagnostics.len() + outside);
+        let (state, mut why) = self.judge(output, parsed.complete, diagnostics.len() + outside);
+        if let Some(left_out) = parsed.left_out {
+            why = format!("{why}; {left_out}");
+        }
         Checked { diagnostics, outside, state, why }
     }
 

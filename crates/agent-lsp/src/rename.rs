@@ -8,13 +8,14 @@ mod leftovers;
 mod name;
 mod plan;
 mod ranges;
+mod standing;
 
 use agent_tool_core::{ErrorKind, ToolError};
 
 use crate::edits::Changes;
 
-pub use complete::{MISSING_LIMIT, Reference, check_complete};
-pub use leftovers::{FILE_LEFTOVERS, LEFTOVERS_LIMIT, Leftovers, leftovers};
+pub use complete::{Compared, MISSING_LIMIT, Reference, check_complete};
+pub use leftovers::{FILE_LEFTOVERS, LEFTOVERS_LIMIT, Leftovers, Where, leftovers};
 pub use name::check_name;
 pub use plan::{PlannedRename, RenameArgs};
 pub use ranges::check_ranges;

@@ -60,6 +60,9 @@ const HARMLESS_NAMES: &[&str] = &["PWD", "OLDPWD"];
 /// - when its last word is `AUTH`, `PAT` or `PWD` (the shell's own `PWD` and `OLDPWD` stay),
 /// - or when it is one of a few names that carry headers with keys.
 ///
+/// Values are not looked at. An address with a password in it, as `DATABASE_URL` or `HTTPS_PROXY` may be, passes: the
+/// project's own programs and tests need it, and a host that has one of its own there gives it to [`EnvironmentRule::remove`].
+///
 /// A harmless variable taken away costs a note to [`EnvironmentRule::keep`] it; a key passed on cannot be called back. What a
 /// caller sets on a [`crate::Program`] itself is its own decision and passes.
 ///

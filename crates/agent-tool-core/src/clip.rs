@@ -49,6 +49,18 @@ pub fn clip_middle(text: &str, limit: usize, where_rest: Option<&str>) -> Clippe
 }
 
 fn more(count: usize, unit: &str) -> String {
+    counted(count, &format!("more {unit}"))
+}
+
+/// A number with what it counts, in the plural that adds an `s` where it is not one.
+///
+/// ```
+/// # use agent_tool_core::counted;
+/// assert_eq!(counted(1, "more file"), "1 more file");
+/// assert_eq!(counted(0, "file"), "0 files");
+/// ```
+#[must_use]
+pub fn counted(count: usize, one: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
-    format!("{count} more {unit}{plural}")
+    format!("{count} {one}{plural}")
 }

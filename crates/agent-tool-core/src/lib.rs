@@ -22,7 +22,7 @@ mod wrap;
 pub use crate::{
     args::{check_args, parse_args},
     card::{Card, CardError, CardKind, CardOption, CardPort, Effect, Reply},
-    clip::{Clipped, clip, clip_middle},
+    clip::{Clipped, clip, clip_middle, counted},
     context::{CallId, Caller, Context, Dispatch, Events, Limits, Nothing, ToolCall},
     error::{ErrorKind, ToolError},
     event::Event,

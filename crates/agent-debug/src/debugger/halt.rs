@@ -25,6 +25,22 @@ const ENTRY_TIME: Duration = Duration::from_millis(200);
 /// How long the last output before a crash is waited for.
 const CRASH_OUTPUT_TIME: Duration = Duration::from_millis(50);
 
+/// How long a flood before a crash is waited for.
+const FLOOD_TIME: Duration = Duration::from_secs(1);
+
+/// What is said where it is not over then.
+const MORE_OUTPUT: &str =
+    "more output of the program is still on its way here; output shows it once it has come";
+
+/// What is said where debugpy let an exception end the program.
+const NO_STOP: &str = "it ended by an exception at which debugpy does not stop, so there were no frames and variables to see: so it is \
+                       with a SyntaxError of the program itself, and with a RecursionError, whose depth leaves the debugger none; the \
+                       traceback is in the output";
+
+/// How Python begins to tell of one, or tells of a file that it cannot read.
+const TRACEBACKS: [&str; 3] =
+    ["Traceback (most recent call last)", "SyntaxError: ", "IndentationError: "];
+
 /// How much output a result of a stop shows.
 const OUTPUT_BYTES: usize = 4 << 10;
 
@@ -55,9 +71,9 @@ pub(super) struct Left {
 }
 
 /// A stop's reason in one word, and whether the program crashed.
-struct Reason {
+pub(super) struct Reason {
     word: String,
-    crash: bool,
+    pub(super) crash: bool,
 }
 
 impl Debugger {
@@ -128,8 +144,14 @@ impl Debugger {
             *user = self.inner.places.with_text(user.clone());
         }
         if reason.crash {
-            report.locals = self.crash_locals(live, &report.frames).await;
-            sleep(CRASH_OUTPUT_TIME).await;
+            live.shared.state().crashed = true;
+            match self.crash_locals(live, &report.frames).await {
+                Ok(locals) => report.locals = locals,
+                Err(why) => report.notes.push(format!("the locals were not read: {why}")),
+            }
+            if !output_settled(live).await {
+                report.notes.push(MORE_OUTPUT.to_owned());
+            }
         }
         if reason.crash
             && !report.frames.is_empty()
@@ -223,17 +245,28 @@ impl Debugger {
     }
 
     /// The variables of the first frame of the user's.
-    async fn crash_locals(&self, live: &Live, frames: &[FrameShown]) -> Option<LocalsReport> {
-        let frame = frames.iter().find(|frame| frame.user).or(frames.first())?.id;
-        let adapter = live.shared.state().ids.adapter(Kind::Frame, frame).ok()?;
-        let scopes = all_scopes(live, adapter).await.ok()?;
+    async fn crash_locals(
+        &self,
+        live: &Live,
+        frames: &[FrameShown],
+    ) -> Result<Option<LocalsReport>, String> {
+        let Some(frame) = frames.iter().find(|frame| frame.user).or(frames.first()) else {
+            return Ok(None);
+        };
+        let frame = frame.id;
+        let Ok(adapter) = live.shared.state().ids.adapter(Kind::Frame, frame) else {
+            return Ok(None);
+        };
+        let scopes = all_scopes(live, adapter).await.map_err(|error| of_request(error).message)?;
         let cheap = |scope: &&Scope| !scope.expensive && scope.reference > 0;
         let locals = |scope: &&Scope| {
             scope.hint.as_deref() == Some("locals") || scope.name.to_lowercase().contains("local")
         };
-        let scope = scopes.iter().filter(cheap).find(locals).or(scopes.iter().find(cheap))?;
-        let variables = self.children(live, scope.reference, LOCALS_BYTES).await.ok()?;
-        Some(LocalsReport { frame, variables })
+        let found = scopes.iter().filter(cheap).find(locals).or(scopes.iter().find(cheap));
+        let Some(scope) = found else { return Ok(None) };
+        let variables = self.children(live, scope.reference, LOCALS_BYTES).await;
+        let variables = variables.map_err(|error| error.message)?;
+        Ok(Some(LocalsReport { frame, variables }))
     }
 
     fn end_report(&self, live: &Live, ended: &Ended) -> Result<RunReport, ToolError> {
@@ -252,6 +285,11 @@ impl Debugger {
         report.description = Some(ended.to_string());
         report.exit_code = ended.exit_code;
         report.output = new_output(live);
+        let failed = ended.how == End::Exited && ended.exit_code.is_some_and(|code| code != 0);
+        let told = TRACEBACKS.iter().any(|words| report.output.contains(words));
+        if live.adapter.id == "debugpy" && failed && told && !live.shared.state().crashed {
+            report.notes.push(NO_STOP.to_owned());
+        }
         report.notes.extend(trouble(live));
         Ok(self.with_breakpoints(report))
     }
@@ -283,6 +321,21 @@ fn trouble(live: &Live) -> Option<String> {
 /// Tenths as far as there are any.
 fn seconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 10.0).round() / 10.0
+}
+
+/// Waits until a while passes without output, for as long as a flood is waited for. Whether it was.
+async fn output_settled(live: &Live) -> bool {
+    let until = Instant::now() + FLOOD_TIME;
+    loop {
+        let before = live.shared.state().output.total();
+        sleep(CRASH_OUTPUT_TIME).await;
+        if live.shared.state().output.total() == before {
+            return true;
+        }
+        if Instant::now() >= until {
+            return false;
+        }
+    }
 }
 
 async fn came(live: &Live, wait: Duration, left: u64) -> Came {
@@ -333,7 +386,7 @@ fn new_output(live: &Live) -> String {
 }
 
 /// Adapters have their own words for what is one thing.
-fn reason(live: &Live, halt: &Halt, frames: &[Frame]) -> Reason {
+pub(super) fn reason(live: &Live, halt: &Halt, frames: &[Frame]) -> Reason {
     let stop = &halt.stop;
     let said = format!(
         "{} {}",

@@ -5,7 +5,10 @@ use std::time::Duration;
 use agent_tool_core::{ErrorKind, ToolError, clip};
 use debug_types::requests::EvalContext;
 
-use super::{Debugger, halt::MAX_FRAMES};
+use super::{
+    Debugger,
+    halt::{MAX_FRAMES, reason},
+};
 use crate::{
     error::{RequestError, of_request},
     ids::{Kind, Missing},
@@ -16,6 +19,7 @@ use crate::{
         shown_variable,
     },
     session::{Live, MAX_REQUEST_TIME, MAX_VARIABLES_TIME},
+    source::FrameShown,
     state::{Halt, Phase},
     traceback::own_lines,
 };
@@ -104,7 +108,7 @@ impl Debugger {
         self.children(&live, adapter, MAX_RESULT_BYTES).await
     }
 
-    /// Evaluates an expression in a frame, the top one by default. It may change the debuggee.
+    /// Evaluates an expression in a frame: by default the top one, at a crash the first one of the user's. It may change the debuggee.
     ///
     /// # Errors
     ///
@@ -116,15 +120,9 @@ impl Debugger {
     ) -> Result<EvaluateReport, ToolError> {
         let _operating = self.operate("evaluate")?;
         let (live, halt) = self.stopped().await?;
-        let frame = match frame {
-            Some(frame) => self.adapter_id(&live, Kind::Frame, frame)?,
-            None => {
-                let frames = self.frames(&live, &halt).await?;
-                let top = frames.first().ok_or_else(|| {
-                    failed("the adapter names no frame here, so there is nothing to evaluate in")
-                })?;
-                top.id
-            }
+        let (frame, chosen) = match frame {
+            Some(frame) => (self.adapter_id(&live, Kind::Frame, frame)?, None),
+            None => self.usual_frame(&live, &halt).await?,
         };
         let ask = |context| {
             let request = outgoing::evaluate(expression, frame, context);
@@ -144,7 +142,28 @@ impl Debugger {
         let reference = self.reference(&live, &value);
         let longest = live.adapter.longest_value;
         let shown = shown_variable(&value, reference, MAX_EVALUATED_CHARS, longest);
-        Ok(EvaluateReport { result: shown.value, kind: shown.kind, reference })
+        Ok(EvaluateReport { result: shown.value, kind: shown.kind, reference, frame: chosen })
+    }
+
+    /// The frame in which an expression is meant where none is named: the top one, or, where the program crashed in a library
+    /// or its runtime, the first of the user's, whose locals were told. That one is told of too.
+    async fn usual_frame(
+        &self,
+        live: &Live,
+        halt: &Halt,
+    ) -> Result<(i64, Option<FrameShown>), ToolError> {
+        let frames = self.frames(live, halt).await?;
+        let top = frames.first().ok_or_else(|| {
+            failed("the adapter names no frame here, so there is nothing to evaluate in")
+        })?;
+        if !reason(live, halt, &frames).crash {
+            return Ok((top.id, None));
+        }
+        let shown = self.shown(live, &frames);
+        match shown.iter().position(|frame| frame.user) {
+            Some(first @ 1..) => Ok((frames[first].id, shown.into_iter().nth(first))),
+            _ => Ok((top.id, None)),
+        }
     }
 
     /// The children of an adapter's reference, as many as fit in so many bytes.

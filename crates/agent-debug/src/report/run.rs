@@ -1,5 +1,6 @@
 use std::fmt::Write as _;
 
+use agent_tool_core::counted;
 use serde::Serialize;
 
 use super::VariablesReport;
@@ -145,7 +146,7 @@ impl RunReport {
             for breakpoint in unset.iter().take(TEXT_BREAKPOINTS) {
                 let _ = write!(text, "\n  {}", breakpoint.text());
             }
-            more(&mut text, unset.len().saturating_sub(TEXT_BREAKPOINTS), "breakpoints");
+            more(&mut text, unset.len().saturating_sub(TEXT_BREAKPOINTS), "breakpoint", "");
         }
         if !self.output.is_empty() {
             let _ = write!(text, "\noutput:\n{}", indented(&self.output));
@@ -175,13 +176,13 @@ impl RunReport {
         for frame in &shown {
             let _ = write!(text, "\n  {}  {}  {}", frame.id, frame.function, frame.place());
         }
-        more(text, self.frames.len() - top - shown.len(), "frames (stack lists them)");
+        more(text, self.frames.len() - top - shown.len(), "frame", " (stack lists them)");
     }
 }
 
-fn more(text: &mut String, count: usize, what: &str) {
+fn more(text: &mut String, count: usize, what: &str, how: &str) {
     if count > 0 {
-        let _ = write!(text, "\n  … {count} more {what}");
+        let _ = write!(text, "\n  … {}{how}", counted(count, &format!("more {what}")));
     }
 }
 

@@ -83,7 +83,7 @@ impl StatusReport {
             text.push_str(&format!(": {detail}"));
         }
         if let Some(what) = &self.unresponsive {
-            text.push_str(&format!("\nunresponsive: {what}; terminate ends the session"));
+            text.push_str(&format!("\nunresponsive: {what}; it is asked again once it has answered that, and terminate ends the session"));
         }
         if !self.breakpoints.is_empty() {
             text.push_str("\nbreakpoints:");

@@ -104,6 +104,9 @@ pub struct EvaluateReport {
     pub kind: Option<String>,
     /// The reference for `variables`, where it has children.
     pub reference: Option<i64>,
+    /// The frame in which it was evaluated, where none was named and it is not the top one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame: Option<FrameShown>,
 }
 
 impl StackReport {
@@ -189,7 +192,10 @@ impl EvaluateReport {
         }
         let kind = self.kind.as_ref().map(|kind| format!("  ({kind})")).unwrap_or_default();
         let reference = self.reference.map(|id| format!("  [reference {id}]")).unwrap_or_default();
-        format!("{}{kind}{reference}", self.result)
+        let frame = self.frame.as_ref().map(|frame| {
+            format!("\nin frame {}, {} at {}", frame.id, frame.function, frame.place())
+        });
+        format!("{}{kind}{reference}{}", self.result, frame.unwrap_or_default())
     }
 }
 

@@ -68,6 +68,8 @@ fn main() {
             an_adapter_may_die_at_any_point_of_its_start
             an_adapter_with_a_number_is_found_and_named;
         dangers:
+            an_adapter_that_answers_late_is_asked_again
+            locals_that_were_not_read_are_said_not_to_be
             nothing_resumes_before_the_stack_was_answered
             a_stop_that_nobody_was_told_of_is_told_first
             a_stop_before_the_answer_counts
@@ -81,6 +83,7 @@ fn main() {
             a_stop_without_thread_or_stack_is_told_without
             an_adapter_that_talks_is_waited_for;
         operations:
+            an_expression_at_a_crash_is_evaluated_in_the_users_frame
             the_spec_is_portable_small_of_tier_exec_and_exclusive
             an_argument_that_an_operation_does_not_take_is_named
             without_a_session_every_operation_says_so
@@ -106,6 +109,8 @@ fn main() {
             output_is_kept_to_its_bound_and_the_rest_is_counted
             a_flood_costs_little_and_loses_no_stop;
         ends:
+            a_signal_is_never_told_as_an_exit_code
+            an_end_by_an_exception_without_a_stop_says_that_none_was_possible
             terminate_leaves_no_process
             a_dropped_debugger_leaves_no_process
             a_program_that_ends_leaves_no_process
@@ -133,6 +138,8 @@ fn main() {
         a_file_is_python_by_its_name_or_its_first_line
         a_file_behind_a_link_is_the_same_file
         a_statement_without_a_value_says_so_and_a_kill_may_be_the_exit_code
+        an_exception_that_debugpy_lets_pass_comes_with_its_traceback
+        a_flood_before_a_crash_is_told_to_its_end_or_said_not_to_be
         large_values_are_shown_in_part);
     live!(trials, "lldb", c:
         a_program_stops_at_its_breakpoints_and_is_looked_at

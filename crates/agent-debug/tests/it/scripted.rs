@@ -25,7 +25,7 @@ pub(crate) struct Fake {
     pub(crate) checkout: Checkout,
     pub(crate) log: Log,
     program: &'static str,
-    _stubs: TempDir,
+    stubs: TempDir,
 }
 
 impl Fake {
@@ -55,7 +55,7 @@ impl Fake {
         ];
         let checkout = Checkout::with(files, &[stubs.path().to_owned()], trust);
         elf(&checkout.folder.path().join("prog"));
-        Self { checkout, log, program, _stubs: stubs }
+        Self { checkout, log, program, stubs: stubs }
     }
 
     /// One that speaks as lldb does.
@@ -66,6 +66,11 @@ impl Fake {
     /// Breakpoints on these lines.
     pub(crate) async fn breakpoints(&self, lines: &[u32]) -> Value {
         self.checkout.data(json!({"op": "breakpoints", "file": "toy.txt", "lines": lines})).await
+    }
+
+    /// The folder of the scripted adapter.
+    pub(crate) fn stubs(&self) -> &std::path::Path {
+        self.stubs.path()
     }
 
     pub(crate) fn launch_args(&self) -> Value {

@@ -67,7 +67,15 @@ const evaluate = async (expression) => {
   return { thrown: unbox(details.exception), unread };
 };
 
+/** Whether a name has a value: one that was declared, and whose declaration never came to its end, has none. */
+const isThere = (name) => {
+  let found = false;
+  const options = { expression: `(${name}, true)`, contextId: context };
+  session.post("Runtime.evaluate", options, (error, result) => (found = !error && !result.exceptionDetails));
+  return found;
+};
+
 /** Lets go of what the inspector holds of the last cell. */
 const release = () => session.post("Runtime.releaseObjectGroup", { objectGroup: "cell" });
 
-module.exports = { connect, evaluate, giveUp, release };
+module.exports = { connect, evaluate, giveUp, isThere, release };

@@ -4,7 +4,7 @@ const { state, send, sendMarked, hold, letGo, note, tool, start } = require("age
 const { bundle, display, inspected } = require("agent:mime");
 const { load, requireHere } = require("agent:modules");
 const { builtinModules } = require("node:module");
-const { connect, evaluate, giveUp, release } = require("agent:evaluate");
+const { connect, evaluate, giveUp, isThere, release } = require("agent:evaluate");
 
 const { Error, Object, Promise, Reflect, Set, String, setImmediate, globalThis: world } = globalThis;
 const NAMES = 30;
@@ -61,6 +61,8 @@ const LATE_SIGNAL_MS = 100;
 // Cells may replace the global one.
 const later = setTimeout;
 
+const STRAYED = "(nobody waited for this: it came of what this cell or an earlier one began, while this cell ran to its end)";
+
 let exited = null;
 let stray = null;
 
@@ -108,19 +110,33 @@ const settle = async (outcome, metadata) => {
   // Rejections that float come up before the next turn.
   await new Promise((resolve) => setImmediate(resolve));
   if (exited) return afterExit(exited);
-  if (stray) return failed(stray);
   if (outcome.value !== undefined && metadata.shows_value !== false) {
     world._ = outcome.value;
     const { data, leftOut } = bundle(outcome.value);
     const content = { execution_count: state.count, data, metadata: {} };
     sendMarked("execute_result", content, { metadata: { left_out: leftOut } });
   }
+  if (stray) return failed({ ...stray, lines: [...stray.lines, STRAYED] });
   return "ok";
 };
 
 let given = new Set();
 // What cells declared with let, const and class is no property of the global object.
 const declared = new Set();
+// What is declared and has no value, or none yet: what its cell waits for may still come.
+const unset = new Set();
+const noteDeclared = (names) => {
+  for (const name of names) {
+    declared.delete(name);
+    unset.add(name);
+  }
+  for (const name of [...unset]) {
+    if (isThere(name)) {
+      unset.delete(name);
+      declared.add(name);
+    }
+  }
+};
 const names = () => [...declared, ...Object.keys(world).filter((name) => !given.has(name) && !name.startsWith("_"))];
 
 const execute = async (message) => {
@@ -147,7 +163,7 @@ const execute = async (message) => {
   }
   release();
   state.running = false;
-  for (const name of metadata.declares ?? []) declared.add(name);
+  noteDeclared(metadata.declares ?? []);
   const all = names();
   const reply = { status, execution_count: state.count, payload: [], user_expressions: {} };
   if (status === "error") Object.assign(reply, { ename: "", evalue: "", traceback: [] });

@@ -12,7 +12,7 @@ use crate::{
     bridge::Calls,
     javascript,
     kernel::{CellEvent, Job, Kernel, NotStarted},
-    outcome::{Outcome, Shown, State},
+    outcome::{Outcome, Shown, State, Status},
     rewrite,
 };
 
@@ -58,14 +58,17 @@ impl Slot {
             *place = Some(start(inner, cell.language).await?);
         }
         let Some(kept) = place.as_mut() else { return Err(vanished()) };
-        let state = if std::mem::take(&mut kept.unused) { State::New } else { State::Kept };
+        let is_new = std::mem::take(&mut kept.unused);
         let _running = Running::new(self, &kept.kernel);
         let mut outcome = execute(inner, &kept.kernel, &cell, cx).await.unwrap_or_else(|| {
             Outcome::not_run(&kept.kernel.ended().unwrap_or_default(), String::new())
         });
         outcome.label.clone_from(&kept.label);
-        if outcome.state == State::Kept {
-            outcome.state = state;
+        outcome.new_interpreter = is_new;
+        // Of a cell that was stopped it matters most that its variables are there.
+        let by_itself = matches!(outcome.status, Status::Ok | Status::Error);
+        if is_new && by_itself && outcome.state == State::Kept {
+            outcome.state = State::New;
         }
         if outcome.state == State::Gone {
             drop(_running);

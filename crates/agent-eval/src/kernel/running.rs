@@ -166,6 +166,7 @@ impl Running {
             shown,
             error: self.error,
             state,
+            new_interpreter: false,
             names,
             duration: self.began.elapsed(),
             truncated,

@@ -1,5 +1,7 @@
 //! Gathers what a cell shows, within bounds.
 
+use agent_tool_core::counted;
+
 use super::{LeftOut, Shown, capture::Capture};
 use crate::wire::{Bundle, Stream};
 
@@ -99,7 +101,7 @@ impl Collector {
     pub(crate) fn finish(mut self) -> (Vec<Shown>, bool) {
         let mut truncated = self.left_out > 0 || self.misses;
         if self.left_out > 0 {
-            self.note(format!("{} more displays left out", self.left_out));
+            self.note(format!("{} left out", counted(self.left_out, "more display")));
         }
         let captures = [
             (Stream::Stdout, std::mem::take(&mut self.stdout)),

@@ -55,6 +55,8 @@ fn main() {
             a_cell_is_interrupted_from_elsewhere,
             a_cancelled_cell_that_had_to_be_killed_is_said,
             what_is_shown_between_cells_is_said_to_be,
+            a_declaration_that_did_not_come_to_its_end_is_no_variable,
+            an_error_of_what_an_earlier_cell_began_costs_no_result,
             a_cell_that_cannot_be_read_says_that_nothing_ran,
             an_awaiting_loop_ends_with_the_first_interrupt,
         }

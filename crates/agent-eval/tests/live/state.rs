@@ -127,6 +127,29 @@ pub(crate) async fn what_is_shown_between_cells_is_said_to_be() {
     assert!(shown.starts_with("[Stdout(\"late\\n\"), Note(\"what stands above"), "{shown}");
 }
 
+pub(crate) async fn a_declaration_that_did_not_come_to_its_end_is_no_variable() {
+    let session = Session::new();
+    let failed = session.js("let a = 1; const t = await import('./nowhere.mjs')").await;
+    assert_eq!((failed.status, failed.names), (Status::Error, (vec!["a".to_owned()], 0)));
+    assert_eq!(session.js("t").await.error.unwrap().name, "ReferenceError");
+    let mended = session.js("const t = 2").await;
+    assert_eq!(mended.names.0, ["a", "t"]);
+    // What a cell waits for may come once the next one runs.
+    session.js("let open; const opened = new Promise((resolve) => (open = resolve))").await;
+    session.js("(async () => { globalThis.late = await opened })(); open(3)").await;
+    assert_eq!(session.js("late").await.names.0, ["a", "t", "open", "opened", "late"]);
+}
+
+pub(crate) async fn an_error_of_what_an_earlier_cell_began_costs_no_result() {
+    let session = Session::new();
+    session.js("let fire; new Promise((resolve) => (fire = resolve)).then(() => { throw new Error('late') }); 1").await;
+    let next = session.js("fire(); await new Promise((resolve) => setImmediate(resolve)); 3").await;
+    assert_eq!((next.status, result(&next).as_str()), (Status::Error, "3"));
+    let error = next.error.unwrap();
+    assert_eq!(error.value, "late");
+    assert!(error.traceback.last().unwrap().starts_with("(nobody waited for this:"), "{error:?}");
+}
+
 pub(crate) async fn a_cell_that_cannot_be_read_says_that_nothing_ran() {
     let session = Session::new();
     session.run("x = 1").await;

@@ -37,7 +37,9 @@ pub(crate) async fn output_that_is_not_kept_buys_no_time() {
 // spec: EVAL-09
 pub(crate) async fn what_an_interrupt_keeps_is_named_and_what_a_kill_loses_is_said() {
     let session = Session::with(|builder| builder.idle(SHORT));
-    session.run("df = 1").await;
+    let first = session.run("df = 1\nwhile True: pass").await;
+    assert_eq!((first.status, first.state), (Status::TimedOut, State::Kept));
+    assert!(first.new_interpreter && first.data()["new_interpreter"] == true);
     let args =
         serde_json::json!({"code": "while True: pass", "description": "a loop without an end"});
     let output = session.tool(args).await.unwrap();
@@ -45,6 +47,7 @@ pub(crate) async fn what_an_interrupt_keeps_is_named_and_what_a_kill_loses_is_sa
         (&output.data["status"], &output.data["state"]),
         (&"timed_out".into(), &"kept".into())
     );
+    assert_eq!(output.data["new_interpreter"], false);
     let text = output.joined_text();
     assert!(text.contains("these variables are kept: df"), "{text}");
     assert!(text.contains("print progress"), "{text}");

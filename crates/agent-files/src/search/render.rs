@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use agent_tool_core::counted;
 use agent_workspace::{Encoding, SkipReason};
 
 use super::{
@@ -234,9 +235,4 @@ fn named(files: &[&str]) -> String {
         0 => named,
         more => format!("{named} and {more} more"),
     }
-}
-
-fn counted(count: usize, unit: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {unit}{plural}")
 }

@@ -1,5 +1,7 @@
 //! `cargo check --message-format=json`: one message a line (the Cargo Book, "External tools").
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 
 use super::{Output, Parsed, Raw};
@@ -13,11 +15,19 @@ const SUMMARY: &str = "aborting due to";
 enum Line {
     CompilerMessage {
         manifest_path: String,
+        target: Target,
         message: Rustc,
     },
     BuildFinished {},
     #[serde(other)]
     Other,
+}
+
+/// What a crate is made into: a library, a program, a test.
+#[derive(Deserialize)]
+struct Target {
+    kind: Vec<String>,
+    name: String,
 }
 
 #[derive(Deserialize)]
@@ -51,17 +61,36 @@ struct Expansion {
 
 pub(super) fn parse(output: &Output<'_>) -> Parsed {
     let mut parsed = Parsed::default();
+    let mut failed = BTreeSet::new();
     // Build scripts print what they like in between.
     for line in output.stdout.lines().filter(|line| line.starts_with('{')) {
         match serde_json::from_str(line) {
-            Ok(Line::CompilerMessage { manifest_path, message }) => {
+            Ok(Line::CompilerMessage { manifest_path, target, message }) => {
+                if message.level.starts_with("error") && target.is_depended_on() {
+                    failed.insert(target.name);
+                }
                 parsed.raw.extend(raw(&manifest_path, message));
             }
             Ok(Line::BuildFinished {}) => parsed.complete = true,
             Ok(Line::Other) | Err(_) => {}
         }
     }
+    if !failed.is_empty() {
+        let failed: Vec<_> = failed.iter().map(|name| format!("`{name}`")).collect();
+        parsed.left_out = Some(format!(
+            "what depends on {} was not checked, since that did not compile",
+            failed.join(", ")
+        ));
+    }
     parsed
+}
+
+impl Target {
+    /// Whether other crates, or its own, can need it: programs, tests and examples are needed by none.
+    fn is_depended_on(&self) -> bool {
+        const ENDS: &[&str] = &["bin", "test", "example", "bench"];
+        !self.kind.iter().all(|kind| ENDS.contains(&kind.as_str()))
+    }
 }
 
 fn raw(manifest: &str, message: Rustc) -> Option<Raw> {

@@ -7,7 +7,7 @@ const FIELDS: usize = 8;
 
 pub(super) fn parse(output: &Output<'_>) -> Parsed {
     let lines = output.stdout.lines().chain(output.stderr.lines());
-    let mut parsed = Parsed { raw: Vec::new(), complete: true };
+    let mut parsed = Parsed { raw: Vec::new(), complete: true, ..Parsed::default() };
     for line in lines {
         let fields = fields(line);
         if let [severity, _, code, file, row, column, _, message] = fields.as_slice() {

@@ -34,7 +34,7 @@ enum Findings {
 }
 
 pub(super) fn parse(output: &Output<'_>) -> Parsed {
-    let mut parsed = Parsed { raw: Vec::new(), complete: true };
+    let mut parsed = Parsed { raw: Vec::new(), complete: true, ..Parsed::default() };
     for text in [output.stdout, output.stderr] {
         let mut rest = text;
         while !rest.is_empty() {

@@ -52,5 +52,9 @@ pub(super) fn parse(output: &Output<'_>) -> Parsed {
         raw.code = entry.rule;
         raw
     };
-    Parsed { raw: report.general_diagnostics.into_iter().map(raw).collect(), complete: true }
+    Parsed {
+        raw: report.general_diagnostics.into_iter().map(raw).collect(),
+        complete: true,
+        ..Parsed::default()
+    }
 }

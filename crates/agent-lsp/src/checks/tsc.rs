@@ -17,7 +17,7 @@ static LINE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 pub(super) fn parse(output: &Output<'_>) -> Parsed {
-    let mut parsed = Parsed { raw: Vec::new(), complete: true };
+    let mut parsed = Parsed { raw: Vec::new(), complete: true, ..Parsed::default() };
     for line in output.stdout.lines() {
         if let Some(found) = LINE.captures(line) {
             let number =

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};
 
-use agent_tool_core::{ToolError, clip};
+use agent_tool_core::{ToolError, clip, counted};
 use agent_workspace::{MAX_SEARCH_BYTES, WorkspacePath};
 use async_lsp::lsp_types::{Position, request::Request};
 use serde_json::{Value, json};
@@ -206,8 +206,7 @@ impl Locations {
         if self.locations.is_empty() {
             let _ = write!(text, "no {noun}: {method_owner} names none");
         } else {
-            let plural = if self.total == 1 { "" } else { "s" };
-            let _ = write!(text, "{} {noun}{plural}", self.total);
+            text.push_str(&counted(self.total, noun));
             if self.more > 0 {
                 let _ = write!(text, ", the first {} of them", self.locations.len());
             }

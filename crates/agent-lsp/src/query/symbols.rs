@@ -1,9 +1,10 @@
 //! The symbols of a file, and of the workspace by a query.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::{fmt::Write as _, sync::Arc, time::Instant};
 
 use agent_edits::tool_error::of_workspace;
-use agent_tool_core::{ErrorKind, ToolError};
+use agent_tool_core::{ErrorKind, ToolError, counted};
+use agent_workspace::WorkspacePath;
 use futures::future::join_all;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -101,15 +102,26 @@ impl Lsp {
         let file = self.file(file)?;
         let running = self.server(&file, deadline).await?;
         let _used = running.hold();
-        running.client.send_file(&file).map_err(of_workspace)?;
-        let params = json!({ "textDocument": { "uri": running.client.uri(&file) } });
+        self.symbols_of(&running, &file, MAX_DOCUMENT_SYMBOLS, deadline).await
+    }
+
+    /// The symbols that a server names of a file, the first so many.
+    pub(crate) async fn symbols_of(
+        &self,
+        running: &Running,
+        file: &WorkspacePath,
+        most: usize,
+        deadline: Instant,
+    ) -> Result<Symbols, ToolError> {
+        running.client.send_file(file).map_err(of_workspace)?;
+        let params = json!({ "textDocument": { "uri": running.client.uri(file) } });
         let answer = running.client.ask::<DocumentSymbol>(params, deadline).await;
-        let answer = answer.map_err(|error| failed(&running, &error))?;
-        let uri = running.client.uri(&file).to_string();
+        let answer = answer.map_err(|error| failed(running, &error))?;
+        let uri = running.client.uri(file).to_string();
         let mut places = Places::new(self, running.client.encoding());
         let mut all = Vec::new();
         collect(&answer, &uri, "", &mut all);
-        Ok(listed(&mut places, self, &all, MAX_DOCUMENT_SYMBOLS, Evidence::Confirmed))
+        Ok(listed(&mut places, self, &all, most, Evidence::Confirmed))
     }
 
     /// The symbols of the workspace that a query names: of every server that runs, or of the first
@@ -256,8 +268,7 @@ impl Symbols {
         if self.symbols.is_empty() {
             return format!("no symbols{}", self.evidence.remark());
         }
-        let plural = if self.total == 1 { "" } else { "s" };
-        let mut text = format!("{} symbol{plural}", self.total);
+        let mut text = counted(self.total, "symbol");
         if self.more > 0 {
             let _ = write!(text, ", the first {} of them", self.symbols.len());
         }

@@ -1,14 +1,19 @@
 //! Whether a rename reaches every place that the server knows of.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::{
+    collections::{BTreeMap, HashSet},
+    fmt::Write as _,
+};
 
-use agent_tool_core::{ErrorKind, ToolError, clip};
+use agent_tool_core::{ErrorKind, ToolError, clip, counted};
 use agent_workspace::{Workspace, WorkspacePath};
 use async_lsp::lsp_types::Range;
 use serde_json::json;
 
+use super::ranges::{core, names};
 use crate::{
     edits::{Changes, is_foreign},
+    language::Language,
     location::Location,
     position::{Document, PositionEncoding},
 };
@@ -27,6 +32,18 @@ pub struct Reference {
     pub range: Range,
 }
 
+/// What a rename was held against: distinct places, however often and by whatever path a server lists them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Compared {
+    /// References that the rename edits.
+    pub reached: usize,
+    /// References that have another name, such as an alias, and stay as they are.
+    pub otherwise_named: usize,
+    /// References in files that are not the project's, which stay as they are.
+    pub foreign: usize,
+}
+
 /// Holds a rename against the references of the symbol, asked for before it: each in the project that has its name must be
 /// edited. Servers rename in open files alone, or before they have read the project, and say nothing of it. A reference by
 /// another name, such as an alias of an import, stays as it is.
@@ -37,13 +54,23 @@ pub fn check_complete(
     workspace: &Workspace,
     changes: &Changes,
     references: &[Reference],
+    language: &Language,
     name: &str,
     encoding: PositionEncoding,
-) -> Result<(), ToolError> {
+) -> Result<Compared, ToolError> {
+    let core = core(language, name);
+    let mut compared = Compared::default();
+    let mut seen = HashSet::new();
     let mut texts: BTreeMap<&WorkspacePath, Document> = BTreeMap::new();
     let mut missing = Vec::new();
-    let ours = references.iter().filter(|reference| !is_foreign(reference.path.rel()));
-    for Reference { path, range } in ours {
+    for Reference { path, range } in references {
+        if !seen.insert((path, range.start)) {
+            continue;
+        }
+        if is_foreign(path.rel()) {
+            compared.foreign += 1;
+            continue;
+        }
         let edits: Vec<_> = changes.edits.iter().filter(|file| file.path == *path).collect();
         let document = match edits.first() {
             Some(file) => &file.document,
@@ -57,31 +84,38 @@ pub fn check_complete(
             .iter()
             .flat_map(|file| &file.edits)
             .any(|edit| edit.range.start <= place.end && place.start <= edit.range.end);
-        let written = document.text().get(place.clone()).unwrap_or_default();
-        if !reached && (written.is_empty() || written.contains(name)) {
-            let place = document.place(place.start);
-            missing.push(Location {
-                file: workspace.show(path),
-                line: place.line,
-                column: place.column,
-                text: clip(document.line(place.line).unwrap_or_default().trim(), SHOWN_LINE).text,
-            });
+        let named = place.is_empty() || names(language, document.text(), core, &place);
+        match (reached, named) {
+            (true, _) => compared.reached += 1,
+            (false, false) => compared.otherwise_named += 1,
+            (false, true) => {
+                let place = document.place(place.start);
+                missing.push(Location {
+                    file: workspace.show(path),
+                    line: place.line,
+                    column: place.column,
+                    text: clip(document.line(place.line).unwrap_or_default().trim(), SHOWN_LINE)
+                        .text,
+                });
+            }
         }
     }
     if missing.is_empty() {
-        return Ok(());
+        return Ok(compared);
     }
     missing.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
     missing.dedup();
-    Err(partial(missing, references.len()))
+    let total = compared.reached + missing.len();
+    Err(partial(missing, total))
 }
 
 fn partial(mut missing: Vec<Location>, total: usize) -> ToolError {
     let count = missing.len();
     missing.truncate(MISSING_LIMIT);
     let mut message = format!(
-        "the server would rename only a part: {count} of {total} references are not in its edit; nothing was written, so wait \
-         until it has read the project, or rename where the symbol is defined:"
+        "the server would rename only a part: its edit lacks {count} of {}; nothing was written, so wait \
+         until it has read the project, or rename where the symbol is defined:",
+        counted(total, "reference")
     );
     for Location { file, line, column, text } in &missing {
         // Writing to a string does not fail.

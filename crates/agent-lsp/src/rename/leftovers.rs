@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use agent_edits::{Plan, tool_error::of_workspace};
-use agent_tool_core::{Stop, ToolError, clip};
+use agent_tool_core::{Stop, ToolError, clip, counted};
 use agent_workspace::{MAX_SEARCH_BYTES, SkipReason, WalkOptions, Workspace, WorkspacePath};
 use memchr::memmem;
 
@@ -16,6 +16,17 @@ pub const FILE_LEFTOVERS: usize = 5;
 
 const SHOWN_LINE: usize = 160;
 
+/// Where an old name is looked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "it is chosen by the caller")]
+pub enum Where {
+    /// In the whole workspace.
+    #[default]
+    Workspace,
+    /// In the files that the plan edits, where no other can mean the symbol.
+    Renamed,
+}
+
 /// The places where a name stands as text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -26,6 +37,8 @@ pub struct Leftovers {
     pub total: usize,
     /// In how many files.
     pub files: usize,
+    /// Where it was looked for.
+    pub looked: Where,
     /// How many files could not be looked at: too large, or unreadable.
     pub skipped: usize,
 }
@@ -41,14 +54,21 @@ pub fn leftovers(
     workspace: &Workspace,
     plan: &Plan,
     old: &str,
+    looked: Where,
     stop: &Stop,
 ) -> Result<Leftovers, ToolError> {
     let planned: BTreeMap<&WorkspacePath, Option<&[u8]>> =
         plan.entries().iter().map(|entry| (entry.target(), entry.after())).collect();
-    let mut found = Leftovers::default();
+    let mut found = Leftovers { looked, ..Leftovers::default() };
     let finder = memmem::Finder::new(old);
     let mut buffer = Vec::new();
-    let files = files(workspace, &planned, stop)?;
+    let files = match looked {
+        Where::Workspace => files(workspace, &planned, stop)?,
+        Where::Renamed => {
+            let there = planned.iter().filter(|(_, after)| after.is_some());
+            there.map(|(path, _)| (*path).clone()).collect()
+        }
+    };
     for (index, path) in files.iter().enumerate() {
         stop.check()?;
         stop.progress("looking for the old name", index, files.len());
@@ -97,9 +117,13 @@ impl Leftovers {
     pub fn text(&self, old: &str) -> String {
         let mut out = String::new();
         if self.total > 0 {
-            let (lines, files) = (plural(self.total, "line"), plural(self.files, "file"));
+            let (lines, files) = (counted(self.total, "line"), counted(self.files, "file"));
+            let among = match self.looked {
+                Where::Workspace => "",
+                Where::Renamed => " among those it was renamed in, since no other file can mean it",
+            };
             out = format!(
-                "`{old}` still stands as text in {lines} of {files} (comments, strings, other languages, other symbols \
+                "`{old}` still stands as text in {lines} of {files}{among} (comments, strings, other languages, other symbols \
                  of that name, or code that the server does not know):"
             );
             for Location { file, line, text, .. } in &self.places {
@@ -112,7 +136,7 @@ impl Leftovers {
         }
         if self.skipped > 0 {
             let separator = if out.is_empty() { "" } else { "\n" };
-            let skipped = plural(self.skipped, "file");
+            let skipped = counted(self.skipped, "file");
             let _ = write!(
                 out,
                 "{separator}{skipped} too large or unreadable were not looked at for `{old}`"
@@ -146,8 +170,4 @@ impl Leftovers {
             text: clip(document.line(line).unwrap_or_default().trim(), SHOWN_LINE).text,
         }));
     }
-}
-
-fn plural(count: usize, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }

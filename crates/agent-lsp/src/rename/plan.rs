@@ -9,7 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Leftovers, Reference, check_complete, check_name, check_not_empty, check_ranges, leftovers,
+    Compared, Leftovers, Reference, Where, check_complete, check_name, check_not_empty,
+    check_ranges, leftovers, ranges::stands_at, standing::Standing,
 };
 use crate::{
     Lsp,
@@ -57,8 +58,10 @@ pub struct PlannedRename {
     pub annotations: Vec<String>,
     /// Where the old name still stands as text afterwards.
     pub leftovers: Leftovers,
-    /// How many references were held against it; none where the server does not say.
-    pub references: Option<usize>,
+    /// Where the new name is already, in the scope of the symbol: `lib.py:3`.
+    pub taken: Option<String>,
+    /// What was held against it; none where the server lists no references.
+    pub compared: Option<Compared>,
     plan: Plan,
 }
 
@@ -67,6 +70,17 @@ struct At {
     file: WorkspacePath,
     position: Position,
     definition: Option<String>,
+    /// Where the symbol is defined in that file, if it is, and by its name.
+    defined: Option<Position>,
+}
+
+/// The references that a server lists.
+#[derive(Default)]
+struct Listed {
+    /// Those in the workspace.
+    inside: Vec<Reference>,
+    /// How many are elsewhere.
+    outside: usize,
 }
 
 impl PlannedRename {
@@ -82,7 +96,7 @@ impl Lsp {
     ///
     /// # Errors
     /// `invalid_name`; `not_ready` while the server reads the project, since what it renamed then
-    /// would be a part; `cannot_rename`, `empty_rename`, `position_encoding_mismatch`,
+    /// would be a part; `cannot_rename`, `empty_rename`, `position_encoding_mismatch`, `other_symbol`,
     /// `partial_rename`, `stale_rename` and those of [`edits::read`]; else as [`Lsp::navigate`].
     pub async fn plan_rename(
         &self,
@@ -109,6 +123,7 @@ impl Lsp {
         }
         let at = self.definition_of(&asked, &old).await?;
         self.prepare(&asked, &at, &old).await?;
+        let standing = self.standing(&asked, &at, (&old, &args.new_name)).await;
         let references = self.references_of(&asked, &at).await?;
         let mut params = client.at(&at.file, at.position);
         params["newName"] = json!(args.new_name);
@@ -119,26 +134,45 @@ impl Lsp {
             edits::read(&self.shared.workspace, &edit, client.encoding(), &client.sent())?;
         check_not_empty(&changes, &old)?;
         check_ranges(&changes.edits, language, &old)?;
-        if let Some(references) = &references {
-            let workspace = &self.shared.workspace;
-            check_complete(workspace, &changes, references, &old, client.encoding())?;
-        }
+        let compared = match references {
+            Some(Listed { inside, outside }) => {
+                let (workspace, encoding) = (&self.shared.workspace, client.encoding());
+                let compared =
+                    check_complete(workspace, &changes, &inside, language, &old, encoding)?;
+                Some(Compared { foreign: compared.foreign + outside, ..compared })
+            }
+            None => None,
+        };
+        let only_here = changes.edits.iter().all(|edits| {
+            self.shared.workspace.follow(&at.file).is_ok_and(|file| file == edits.path)
+        });
+        let looked = match standing.local && only_here {
+            true => Where::Renamed,
+            false => Where::Workspace,
+        };
         let left = {
             let (workspace, plan) = (self.shared.workspace.clone(), changes.plan().clone());
             let (name, stop) = (old.clone(), stop.clone());
-            tokio::task::spawn_blocking(move || leftovers(&workspace, &plan, &name, &stop)).await
+            tokio::task::spawn_blocking(move || leftovers(&workspace, &plan, &name, looked, &stop))
+                .await
         };
         let left = left.map_err(|error| {
             let message = "the program is ending, so nothing was renamed";
             ToolError::new(ErrorKind::Cancelled, "stopped", message).with_source(error)
         })??;
-        Ok(planned(&asked, old, at, changes, left, references.map(|list| list.len())))
+        let plan = planned(&asked, old, at, changes, left, compared);
+        Ok(PlannedRename { taken: standing.taken, ..plan })
     }
 
     /// The place to rename from: where the symbol is defined, if the definition bears its name. At a
     /// use some servers only make an alias.
     async fn definition_of(&self, asked: &Asked, old: &str) -> Result<At, ToolError> {
-        let here = At { file: asked.file.clone(), position: asked.position, definition: None };
+        let here = At {
+            file: asked.file.clone(),
+            position: asked.position,
+            definition: None,
+            defined: None,
+        };
         let client = &asked.running.client;
         if client.offers("textDocument/definition").is_none() {
             return Ok(here);
@@ -155,20 +189,32 @@ impl Lsp {
         let Target::Inside(file) = uri::locate(&self.shared.workspace, &target.uri) else {
             return Ok(here);
         };
-        if file == asked.file {
-            return Ok(here);
-        }
         let Sent { synced, .. } = client.send_file(&file).map_err(of_workspace)?;
         let start = position(&target.range["start"]);
         let offset = synced.document.nearest_offset(start, client.encoding());
-        let there = synced.document.text().get(offset..).is_some_and(|rest| rest.starts_with(old));
-        if !there {
+        let language = Language::by_id(&client.language(&file));
+        if !stands_at(language, synced.document.text(), offset, old) {
             // An alias: what is defined there has another name, which is not to be changed.
             return Ok(here);
         }
+        if file == asked.file {
+            return Ok(At { defined: Some(start), ..here });
+        }
         let place = synced.document.place(offset);
         let definition = Some(format!("{}:{}:{}", self.show(&file), place.line, place.column));
-        Ok(At { file, position: start, definition })
+        Ok(At { file, position: start, definition, defined: Some(start) })
+    }
+
+    /// How the symbol stands among those of the file that defines it, as far as that is known.
+    async fn standing(&self, asked: &Asked, at: &At, names: (&str, &str)) -> Standing {
+        let client = &asked.running.client;
+        let offered = client.offers("textDocument/documentSymbol").is_some();
+        let Some(defined) = at.defined.filter(|_| offered) else { return Standing::default() };
+        let deadline = asked.deadline;
+        let symbols = self.symbols_of(&asked.running, &at.file, usize::MAX, deadline).await;
+        let Ok(symbols) = symbols else { return Standing::default() };
+        let line = usize::try_from(defined.line).map_or(usize::MAX, |line| line + 1);
+        Standing::of(&symbols.symbols, Language::by_id(&client.language(&at.file)), names, line)
     }
 
     /// Asks whether the place can be renamed, where the server takes that question.
@@ -194,11 +240,7 @@ impl Lsp {
     }
 
     /// Every place that uses the symbol, to hold the rename against.
-    async fn references_of(
-        &self,
-        asked: &Asked,
-        at: &At,
-    ) -> Result<Option<Vec<Reference>>, ToolError> {
+    async fn references_of(&self, asked: &Asked, at: &At) -> Result<Option<Listed>, ToolError> {
         let client = &asked.running.client;
         if client.offers("textDocument/references").is_none() {
             return Ok(None);
@@ -207,16 +249,21 @@ impl Lsp {
         params["context"] = json!({ "includeDeclaration": true });
         let answer = client.ask::<requests::References>(params, asked.deadline).await;
         let answer = answer.map_err(|error| asked.failed(&error))?;
-        let inside = targets(&answer).into_iter().filter_map(|target| {
-            let Target::Inside(file) = uri::locate(&self.shared.workspace, &target.uri) else {
-                return None;
+        let mut listed = Listed::default();
+        for target in targets(&answer) {
+            let located = match uri::locate(&self.shared.workspace, &target.uri) {
+                Target::Inside(file) => self.shared.workspace.follow(&file).ok(),
+                _ => None,
             };
-            let path = self.shared.workspace.follow(&file).ok()?;
+            let Some(path) = located else {
+                listed.outside += 1;
+                continue;
+            };
             let range =
                 Range::new(position(&target.range["start"]), position(&target.range["end"]));
-            Some(Reference { path, range })
-        });
-        Ok(Some(inside.collect()))
+            listed.inside.push(Reference { path, range });
+        }
+        Ok(Some(listed))
     }
 
     /// The edit with what the server wants changed when its files move. One that is told that this
@@ -290,7 +337,7 @@ fn planned(
     at: At,
     changes: Changes,
     leftovers: Leftovers,
-    references: Option<usize>,
+    compared: Option<Compared>,
 ) -> PlannedRename {
     PlannedRename {
         resolved: asked.resolved.at.clone(),
@@ -305,7 +352,8 @@ fn planned(
             .map(|annotation| annotation.label.clone())
             .collect(),
         leftovers,
-        references,
+        taken: None,
+        compared,
         plan: changes.plan().clone(),
         operations: changes.operations,
     }

@@ -18,10 +18,12 @@ const SHOWN_RANGE: usize = 40;
 /// marks, sigils and quotes around it may be in the range or not. An insertion must touch the name, as in the shorthand
 /// `{ area }` that becomes `{ area: surface }`.
 ///
-/// A server that counts positions otherwise than it says is caught so: its ranges lie beside the name.
+/// A server that counts positions otherwise than it says is caught so: its ranges lie beside the name. One that renames
+/// another symbol is too: its ranges lie on that one's name.
 ///
 /// # Errors
-/// `position_encoding_mismatch`, with the place and what the range covers.
+/// `other_symbol` where a range is another identifier, else `position_encoding_mismatch`; with the place and what the range
+/// covers.
 pub fn check_ranges(edits: &[FileEdits], language: &Language, old: &str) -> Result<(), ToolError> {
     let core = core(language, old);
     for file in edits {
@@ -29,11 +31,18 @@ pub fn check_ranges(edits: &[FileEdits], language: &Language, old: &str) -> Resu
         for edit in &file.edits {
             let covers = names(language, text, core, &edit.range);
             if !covers {
-                return Err(mismatch(file, &edit.range, old));
+                return Err(mismatch(file, language, &edit.range, old));
             }
         }
     }
     Ok(())
+}
+
+/// Whether the identifier that begins at a place is the name, and not another that begins with it.
+pub(super) fn stands_at(language: &Language, text: &str, start: usize, name: &str) -> bool {
+    let found = text.get(start..).and_then(|rest| rest.get(..name.len()));
+    found.is_some_and(|found| language.same(found, name))
+        && is_whole(language, text, start, name.len())
 }
 
 /// The name without what may be written around it.
@@ -47,16 +56,13 @@ pub(super) fn core<'a>(language: &Language, name: &'a str) -> &'a str {
     if bare.is_empty() { name } else { bare }
 }
 
-fn names(language: &Language, text: &str, name: &str, range: &Range<usize>) -> bool {
+/// Whether a range has the name in it, or touches it where the range is empty.
+pub(super) fn names(language: &Language, text: &str, name: &str, range: &Range<usize>) -> bool {
     if range.is_empty() {
         let at = range.start;
-        let starts = text[at..].get(..name.len()).is_some_and(|found| language.same(found, name));
-        let ends = at
-            .checked_sub(name.len())
-            .and_then(|start| text.get(start..at))
-            .is_some_and(|found| language.same(found, name));
-        return (starts && is_whole(language, text, at, name.len()))
-            || (ends && is_whole(language, text, at - name.len(), name.len()));
+        let before = at.checked_sub(name.len());
+        return stands_at(language, text, at, name)
+            || before.is_some_and(|start| stands_at(language, text, start, name));
     }
     let covered = &text[range.clone()];
     let found = positions(language, covered, name);
@@ -79,22 +85,38 @@ fn is_whole(language: &Language, text: &str, start: usize, length: usize) -> boo
     (sigil || !language.joins(text, start)) && !language.joins(text, start + length)
 }
 
-fn mismatch(file: &FileEdits, range: &Range<usize>, old: &str) -> ToolError {
+fn mismatch(file: &FileEdits, language: &Language, range: &Range<usize>, old: &str) -> ToolError {
+    let text = file.document.text();
     let place = file.document.place(range.start);
-    let covered = clip(&file.document.text()[range.clone()], SHOWN_RANGE).text;
+    let covered = clip(&text[range.clone()], SHOWN_RANGE).text;
     let line = file.document.line(place.line).unwrap_or_default().trim();
-    ToolError::new(
-        ErrorKind::Failed,
-        "position_encoding_mismatch",
-        format!(
-            "position encoding mismatch: the server's edit at {}:{}:{} covers `{covered}` and not `{old}`, so it counts \
-             positions otherwise than it says, or has another text; nothing was written, so rename with another server or by \
-             hand",
-            file.file, place.line, place.column
-        ),
-    )
-    .with_data(json!({
+    let at = format!("{}:{}:{}", file.file, place.line, place.column);
+    let (code, message) = if is_identifier(language, text, range) {
+        let message = format!(
+            "the server's edit at {at} covers `{covered}`, which is another name than `{old}`: it would rename another symbol, \
+             as that which `{old}` is an alias of, or counts positions otherwise than it says; nothing was written, so name the place where the symbol meant is defined, \
+             or rename by hand"
+        );
+        ("other_symbol", message)
+    } else {
+        let message = format!(
+            "position encoding mismatch: the server's edit at {at} covers `{covered}` and not `{old}`, so it counts positions \
+             otherwise than it says, or has another text; nothing was written, so rename with another server or by hand"
+        );
+        ("position_encoding_mismatch", message)
+    };
+    ToolError::new(ErrorKind::Failed, code, message).with_data(json!({
         "file": file.file, "line": place.line, "column": place.column, "covered": covered,
         "text": clip(line, SHOWN_RANGE * 4).text,
     }))
+}
+
+/// Whether a range is one whole identifier. Positions that are counted otherwise cut words or cover what is between them.
+fn is_identifier(language: &Language, text: &str, range: &Range<usize>) -> bool {
+    let covered = &text[range.clone()];
+    let starts = covered.chars().next().is_some_and(|first| language.may_start(first));
+    starts
+        && !language.is_keyword(covered)
+        && covered.chars().all(|character| language.is_part(character))
+        && is_whole(language, text, range.start, covered.len())
 }

@@ -159,8 +159,10 @@ fn remarks(running: &Running) -> Option<String> {
         remarks.push(format!("{count} of its messages made no sense, the last: {last}"));
     }
     if told.unkept > 0 {
-        let count = told.unkept;
-        remarks.push(format!("{count} publishes of it were for more files than are kept"));
+        remarks.push(match told.unkept {
+            1 => "1 publish of it was for more files than are kept".to_owned(),
+            count => format!("{count} publishes of it were for more files than are kept"),
+        });
     }
     (!remarks.is_empty()).then(|| remarks.join("; "))
 }

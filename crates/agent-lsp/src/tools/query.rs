@@ -3,7 +3,8 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use agent_tool_core::{
-    BoxFuture, Context, Tier, Tool, ToolError, ToolOutput, ToolResult, ToolSpec, parse_args,
+    BoxFuture, Context, Tier, Tool, ToolError, ToolOutput, ToolResult, ToolSpec, counted,
+    parse_args,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -242,8 +243,7 @@ fn status_line(server: &ServerStatus) -> String {
         let _ = write!(text, ", version {version}");
     }
     if let Some(pid) = server.pid {
-        let plural = if server.documents == 1 { "" } else { "s" };
-        let _ = write!(text, ", pid {pid}, {} document{plural} open", server.documents);
+        let _ = write!(text, ", pid {pid}, {} open", counted(server.documents, "document"));
     }
     if let Some(why) = &server.why {
         let _ = write!(text, " ({why})");

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, sync::Arc};
 use agent_edits::{Plan, tool_error::of_edits};
 use agent_tool_core::{
     BoxFuture, Context, ErrorKind, Event, FileChange, Preview, PreviewKind, Stop, Tier, Tool,
-    ToolError, ToolOutput, ToolResult, ToolSpec, parse_args,
+    ToolError, ToolOutput, ToolResult, ToolSpec, counted, parse_args,
 };
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use crate::{
     Lsp,
     edits::FileOperation,
     location::Renamed,
-    rename::{PlannedRename, RenameArgs},
+    rename::{Compared, PlannedRename, RenameArgs},
 };
 
 const DESCRIPTION: &str = "Renames a symbol in the whole project by the language server: all files or none. `line` is the line's number and \
@@ -80,7 +80,10 @@ impl Tool for RenameTool {
             let title =
                 format!("rename `{}` to `{}`: {}", rename.old, args.new_name, extent(&rename));
             Ok(Preview::new(PreviewKind::Edit, title)
-                .with_body(listed(&rename))
+                .with_body(match taken(&rename, &args.new_name) {
+                    Some(taken) => format!("{taken}\n{}", listed(&rename)),
+                    None => listed(&rename),
+                })
                 .with_changes(rename.plan().changes())
                 .with_fingerprint(rename.plan().fingerprint()))
         })
@@ -133,16 +136,12 @@ fn text(rename: &PlannedRename, new: &str) -> String {
         let _ = write!(text, ", renamed from its definition at {definition}");
     }
     let _ = write!(text, "\nrenamed `{}` to `{new}`: {}", rename.old, extent(rename));
-    match rename.references {
-        Some(count) => {
-            let _ = write!(text, ", every one of {count} references among them");
-        }
-        None => {
-            text.push_str("; the server lists no references, so whether that is all is not known")
-        }
-    }
+    text.push_str(&compared(rename.compared));
     text.push('\n');
     text.push_str(&listed(rename));
+    if let Some(taken) = taken(rename, new) {
+        let _ = write!(text, "\n{taken}: both have this name now, so look at what uses either");
+    }
     for label in &rename.annotations {
         let _ = write!(text, "\nthe server wants a person to look at: {label}");
     }
@@ -153,11 +152,37 @@ fn text(rename: &PlannedRename, new: &str) -> String {
     text
 }
 
+/// That the new name is that of another already.
+fn taken(rename: &PlannedRename, new: &str) -> Option<String> {
+    let at = rename.taken.as_ref()?;
+    Some(format!("`{new}` exists already at {at}, in the same scope"))
+}
+
 /// How many places in how many files.
 fn extent(rename: &PlannedRename) -> String {
-    let plural =
-        |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
-    format!("{} in {}", plural(rename.renamed, "place"), plural(rename.files.len(), "file"))
+    format!("{} in {}", counted(rename.renamed, "place"), counted(rename.files.len(), "file"))
+}
+
+/// What the rename was held against, and what of the references was not.
+fn compared(compared: Option<Compared>) -> String {
+    const UNKNOWN: &str = "so whether that is all is not known";
+    let Some(Compared { reached, otherwise_named, foreign, .. }) = compared else {
+        return format!("; the server lists no references, {UNKNOWN}");
+    };
+    let mut text = match reached {
+        0 => format!("; the server lists no reference by this name, {UNKNOWN}"),
+        1 => ", the one reference that the server lists by this name among them".to_owned(),
+        _ => format!(", every one of {reached} references by this name among them"),
+    };
+    if otherwise_named > 0 {
+        let places = counted(otherwise_named, "reference");
+        let _ = write!(text, "; {places} by another name, such as an alias, not renamed");
+    }
+    if foreign > 0 {
+        let places = counted(foreign, "reference");
+        let _ = write!(text, "; {places} in files that are not the project's, not renamed");
+    }
+    text
 }
 
 fn listed(rename: &PlannedRename) -> String {

@@ -5,6 +5,8 @@ use agent_lsp::{
     diagnostic::State,
 };
 
+use serde_json::{Value, json};
+
 use crate::support::Checkout;
 
 fn fixture(name: &str, kind: CheckKind) -> Checked {
@@ -59,6 +61,27 @@ fn cargo_s_messages_are_diagnostics() {
     assert_eq!((checked.state, checked.outside), (State::Dirty, 0));
     assert!(checked.why.ends_with("ended with 101"), "{}", checked.why);
     assert_eq!(checked.diagnostics[0].source.as_deref(), Some("cargo"));
+}
+
+#[test]
+fn what_depends_on_a_crate_that_failed_is_said_not_to_be_checked() {
+    let message = |kind: &str, name: &str, level: &str| {
+        let target = json!({ "kind": [kind], "name": name });
+        let message = json!({ "message": "m", "level": level, "code": null, "spans": [] });
+        json!({ "reason": "compiler-message", "manifest_path": "Cargo.toml", "target": target, "message": message })
+    };
+    let done = json!({ "reason": "build-finished", "success": false });
+    let lines = |of: [Value; 3]| of.map(|line| line.to_string()).join("\n");
+    let run = |stdout: &str| output(stdout, "", Some(101), CheckKind::Cargo);
+    let library =
+        run(&lines([message("lib", "a", "error"), message("lib", "b", "warning"), done.clone()]));
+    assert_eq!(
+        library.why,
+        "`cargo check --workspace --all-targets --keep-going --message-format=json` ended with 101; what depends on `a` was \
+         not checked, since that did not compile"
+    );
+    let program = run(&lines([message("bin", "a", "error"), message("test", "b", "error"), done]));
+    assert!(program.why.ends_with("ended with 101"), "{}", program.why);
 }
 
 #[test]

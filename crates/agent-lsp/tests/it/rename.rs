@@ -1,7 +1,7 @@
 use agent_lsp::{
     language::Language,
     position::PositionEncoding::{self, Utf8, Utf16},
-    rename::{self, Reference},
+    rename::{self, Reference, Where},
 };
 use agent_tool_core::Stop;
 use async_lsp::lsp_types::{Position, Range};
@@ -80,7 +80,7 @@ fn ranges(
     let checkout = Checkout::new(&[("f", text)]);
     let changes = checkout.read_edit(checkout.changes("f", edits), encoding).unwrap();
     rename::check_ranges(&changes.edits, Language::by_id(language), old).map_err(|error| {
-        assert_eq!(error.code, "position_encoding_mismatch");
+        assert!(["position_encoding_mismatch", "other_symbol"].contains(&&*error.code));
         error.message
     })
 }
@@ -220,6 +220,56 @@ fn a_server_that_counts_otherwise_than_it_says_is_caught() {
 }
 
 // spec: LSP-15
+#[test]
+fn an_edit_of_another_name_is_not_called_a_matter_of_positions() {
+    let line = "import { describe as d } from './core';\n";
+    let checkout = Checkout::new(&[("f", line)]);
+    let edit = checkout.changes("f", json!([edit((0, 9), (0, 17), "dd")]));
+    let changes = checkout.read_edit(edit, Utf16).unwrap();
+    let typescript = Language::by_id("typescript");
+    let error = rename::check_ranges(&changes.edits, typescript, "d").unwrap_err();
+    assert_eq!(error.code, "other_symbol");
+    assert!(
+        error.message.starts_with(
+            "the server's edit at f:1:10 covers `describe`, which is another name than `d`: it would rename another symbol"
+        ),
+        "{}",
+        error.message
+    );
+}
+
+// spec: LSP-15
+#[test]
+fn each_reference_is_counted_once_and_only_where_it_was_compared() {
+    let checkout = Checkout::new(&[
+        ("lib.ts", "export const describe = 1;\n"),
+        ("use.ts", "import { describe as d } from './lib';\nd;\n"),
+        ("node_modules/x/i.ts", "d\n"),
+    ]);
+    let reference = |file: &str, line: u32, start: u32, end: u32| Reference {
+        path: checkout.path(file),
+        range: Range::new(Position::new(line, start), Position::new(line, end)),
+    };
+    let listed = [
+        reference("use.ts", 0, 21, 22),
+        reference("use.ts", 1, 0, 1),
+        reference("use.ts", 1, 0, 1),
+        // The name of another begins with it.
+        reference("use.ts", 0, 9, 17),
+        reference("lib.ts", 0, 13, 21),
+        reference("node_modules/x/i.ts", 0, 0, 1),
+    ];
+    let alias =
+        checkout.changes("use.ts", json!([edit((0, 21), (0, 22), "x"), edit((1, 0), (1, 1), "x")]));
+    let alias = checkout.read_edit(alias, Utf16).unwrap();
+    let typescript = Language::by_id("typescript");
+    let compared =
+        rename::check_complete(&checkout.workspace, &alias, &listed, typescript, "d", Utf16);
+    let compared = compared.unwrap();
+    assert_eq!((compared.reached, compared.otherwise_named, compared.foreign), (2, 2, 1));
+}
+
+// spec: LSP-15
 // report: D19
 #[test]
 fn a_rename_that_misses_a_reference_names_it() {
@@ -230,6 +280,7 @@ fn a_rename_that_misses_a_reference_names_it() {
         ("many.ts", &"area;\n".repeat(30)),
         ("alias.ts", "import { area as size } from './lib';\nsize;\n"),
     ]);
+    let typescript = Language::by_id("typescript");
     let reference = |file: &str, line: u32, start: u32| Reference {
         path: checkout.path(file),
         range: Range::new(Position::new(line, start), Position::new(line, start + 4)),
@@ -246,11 +297,13 @@ fn a_rename_that_misses_a_reference_names_it() {
         (checkout.uri("use.ts")): [edit((0, 9), (0, 13), "x"), edit((1, 2), (1, 6), "x")],
     }});
     let full = checkout.read_edit(full, Utf16).unwrap();
-    assert!(rename::check_complete(&checkout.workspace, &full, &all, "area", Utf16).is_ok());
+    assert!(
+        rename::check_complete(&checkout.workspace, &full, &all, typescript, "area", Utf16).is_ok()
+    );
     let part = checkout.changes("lib.ts", json!([edit((0, 13), (0, 17), "x")]));
     let part = checkout.read_edit(part, Utf16).unwrap();
-    let error =
-        rename::check_complete(&checkout.workspace, &part, &all, "area", Utf16).unwrap_err();
+    let error = rename::check_complete(&checkout.workspace, &part, &all, typescript, "area", Utf16)
+        .unwrap_err();
     assert_eq!(error.code, "partial_rename");
     assert!(
         error.message.ends_with(
@@ -259,17 +312,21 @@ fn a_rename_that_misses_a_reference_names_it() {
         "{}",
         error.message
     );
-    assert_eq!(error.data["total"], 3);
+    assert_eq!((&error.data["total"], &error.data["references"]), (&json!(3), &json!(4)));
     assert_eq!(
         error.data["missing"][2],
         json!({"file": "use.ts", "line": 2, "column": 3, "text": "area(2);"})
     );
     // By another name it is not what is renamed.
     let alias = [reference("alias.ts", 0, 17), reference("alias.ts", 1, 0)];
-    assert!(rename::check_complete(&checkout.workspace, &full, &alias, "area", Utf16).is_ok());
+    assert!(
+        rename::check_complete(&checkout.workspace, &full, &alias, typescript, "area", Utf16)
+            .is_ok()
+    );
     let many: Vec<_> = (0..30).map(|line| reference("many.ts", line, 0)).collect();
     let error =
-        rename::check_complete(&checkout.workspace, &part, &many, "area", Utf16).unwrap_err();
+        rename::check_complete(&checkout.workspace, &part, &many, typescript, "area", Utf16)
+            .unwrap_err();
     assert!(error.message.contains("more"), "{}", error.message);
     assert!(error.data["missing"].as_array().unwrap().len() <= rename::MISSING_LIMIT);
 }
@@ -313,7 +370,9 @@ fn what_is_left_of_the_old_name_is_told_with_its_total() {
     }});
     let changes = checkout.read_edit(edit, Utf16).unwrap();
     let stop = Stop::new();
-    let left = rename::leftovers(&checkout.workspace, changes.plan(), "area", &stop).unwrap();
+    let left =
+        rename::leftovers(&checkout.workspace, changes.plan(), "area", Where::Workspace, &stop)
+            .unwrap();
     assert_eq!(
         left.text("area"),
         "`area` still stands as text in 33 lines of 4 files (comments, strings, other languages, other symbols of that name, or code that the server does not know):\n  docs/a.md:1: the \
@@ -321,11 +380,20 @@ fn what_is_left_of_the_old_name_is_told_with_its_total() {
          area\n  many.txt:5: area\n  schema.sql:1: SELECT area FROM t;\n  and 25 more"
     );
     assert_eq!((left.total, left.files, left.skipped, left.places.len()), (33, 4, 0, 8));
-    let none = rename::leftovers(&checkout.workspace, changes.plan(), "volume", &stop).unwrap();
+    let own = rename::leftovers(&checkout.workspace, changes.plan(), "area", Where::Renamed, &stop);
+    assert_eq!(
+        own.unwrap().text("area"),
+        "`area` still stands as text in 1 line of 1 file among those it was renamed in, since no other file can mean it (comments, \
+         strings, other languages, other symbols of that name, or code that the server does not know):\n  lib.py:2: # area and area"
+    );
+    let none =
+        rename::leftovers(&checkout.workspace, changes.plan(), "volume", Where::Workspace, &stop)
+            .unwrap();
     assert_eq!(none.text("volume"), "");
     stop.set();
     let stopped =
-        rename::leftovers(&checkout.workspace, changes.plan(), "area", &stop).unwrap_err();
+        rename::leftovers(&checkout.workspace, changes.plan(), "area", Where::Workspace, &stop)
+            .unwrap_err();
     assert_eq!(stopped.code, "stopped");
 }
 
@@ -338,7 +406,9 @@ fn a_file_that_a_rename_moves_is_looked_at_under_its_new_name() {
     ]});
     let changes = checkout.read_edit(edit, Utf16).unwrap();
     let stop = Stop::new();
-    let left = rename::leftovers(&checkout.workspace, changes.plan(), "area", &stop).unwrap();
+    let left =
+        rename::leftovers(&checkout.workspace, changes.plan(), "area", Where::Workspace, &stop)
+            .unwrap();
     assert_eq!(
         left.text("area"),
         "`area` still stands as text in 1 line of 1 file (comments, strings, other languages, other symbols of that name, or code that the server does not know):\n  surface.rs:1: // area\n1 \

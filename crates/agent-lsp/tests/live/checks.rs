@@ -19,6 +19,9 @@ pub(crate) fn cases() -> Vec<(&'static Live, &'static str, Case)> {
         (&RUST_ANALYZER, "cargo_check_finds_it", |live| {
             Box::pin(finds_it(live, None, "cargo check", "E0308"))
         }),
+        (&RUST_ANALYZER, "cargo_check_goes_on_after_a_crate_that_fails", |live| {
+            Box::pin(goes_on(live))
+        }),
         (&TYPESCRIPT_LANGUAGE_SERVER, "tsc_finds_it", |live| {
             let program = ".tools/typescript-5/node_modules/.bin/tsc";
             let local = Some(("node_modules/.bin", program));
@@ -72,6 +75,31 @@ async fn finds_it(
     assert_eq!(first["line"], session.line((language.main, breaks.to)), "{found:#}");
     assert_eq!(first["severity"], "error", "{found:#}");
     assert!(code.is_empty() || first["code"] == code, "{found:#}");
+}
+
+/// Two crates that fail by themselves are both told, and that a third, which needs one of them, was not looked at.
+// spec: LSP-05
+async fn goes_on(live: &'static Live) {
+    let session = Session::new(live);
+    session.put("Cargo.toml", "[workspace]\nmembers = [\"a\", \"b\", \"c\"]\nresolver = \"3\"\n");
+    for (name, needs, text) in [
+        ("a", "", "pub fn of() -> u8 { \"a\" }\n"),
+        ("b", "", "pub fn of() -> u8 { \"b\" }\n"),
+        ("c", "a = { path = \"../a\" }\n", "pub fn of() -> u8 { a::of() }\n"),
+    ] {
+        let package =
+            format!("[package]\nname = \"{name}\"\nedition = \"2024\"\n\n[dependencies]\n{needs}");
+        session.put(&format!("{name}/Cargo.toml"), &package);
+        session.put(&format!("{name}/src/lib.rs"), text);
+    }
+    let found = session.diagnostics("*").await;
+    let files = found["diagnostics"].as_array().unwrap().iter().map(|found| &found["file"]);
+    assert_eq!(files.collect::<Vec<_>>(), ["a/src/lib.rs", "b/src/lib.rs"], "{found:#}");
+    let why = found["why"].as_str().unwrap();
+    assert!(
+        why.ends_with("what depends on `a`, `b` was not checked, since that did not compile"),
+        "{why}"
+    );
 }
 
 // spec: LSP-05, TRUST-02

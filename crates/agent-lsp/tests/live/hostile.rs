@@ -71,7 +71,45 @@ pub(crate) fn cases() -> Vec<(&'static Live, &'static str, Case)> {
                 .push((live, "the_traps_of_a_hostile_checkout_work", |live| Box::pin(traps(live))));
         }
     }
+    // The tsserver of version 5 fetches nothing here.
+    cases.push((&TSC, "types_are_fetched_with_trust_alone", |live| Box::pin(types(live))));
     cases
+}
+
+/// A file of JavaScript that needs packages, which are not installed.
+const LOADS: &str = "src/loads.js";
+
+// spec: TRUST-02
+async fn types(live: &'static Live) {
+    for trust in [Trust::Untrusted, Trust::Trusted] {
+        let session = Session::at(live, "shop", trust);
+        session.put(LOADS, "const shop = require(\"lodash\");\n");
+        session.put("package.json", r#"{"dependencies":{"lodash":"*"}}"#);
+        let before = npm_ran();
+        for action in ["hover", "references"] {
+            let args = json!({ "action": action, "file": LOADS, "line": 1, "symbol": "shop" });
+            session.call(args).await.unwrap();
+        }
+        let fetched = async {
+            while npm_ran() == before {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        match trust {
+            // Without this the other half would show nothing.
+            Trust::Trusted => tokio::time::timeout(TRAP, fetched).await.expect("npm was not run"),
+            Trust::Untrusted => {
+                session.call(json!({ "action": "diagnostics", "file": LOADS })).await.unwrap();
+                session.lsp.close().await;
+                assert_eq!(npm_ran(), before, "it was run without trust");
+            }
+        }
+    }
+}
+
+/// What npm was asked so far.
+fn npm_ran() -> String {
+    fs::read_to_string(crate::npm_witness()).unwrap_or_default()
 }
 
 fn row(live: &'static Live) -> &'static Hostile {
@@ -111,6 +149,7 @@ async fn configuration(live: &'static Live) {
 async fn runs_nothing(session: &Session, row: &Hostile, kept_by: Option<&str>) {
     let language = session.language;
     let (file, line) = (language.main, session.line((language.main, language.uses)));
+    let npm_before = npm_ran();
     let mut answers = Vec::new();
     let mut note = |what: &str, answer: Result<agent_tool_core::ToolOutput, _>| {
         answers.push(match answer {
@@ -129,6 +168,7 @@ async fn runs_nothing(session: &Session, row: &Hostile, kept_by: Option<&str>) {
         json!({ "action": "diagnostics", "file": file }),
         json!({ "action": "diagnostics", "file": "*" }),
         json!({ "action": "symbols", "file": file }),
+        json!({ "action": "hover", "file": LOADS, "line": 1, "symbol": "shop" }),
         json!({ "action": "symbols", "query": language.function }),
         json!({ "action": "status" }),
         json!({ "action": "reload" }),
@@ -150,6 +190,7 @@ async fn runs_nothing(session: &Session, row: &Hostile, kept_by: Option<&str>) {
 
     let ran = fs::read_to_string(session.witness().join("ran")).unwrap_or_default();
     let told = answers.join("\n");
+    assert_eq!(npm_ran(), npm_before, "npm was run; what was told:\n{told}");
     assert_eq!(ran, "", "it was run; what was told:\n{told}");
     assert!(!session.root().join("target").exists(), "something was built");
 

@@ -21,7 +21,14 @@ mod servers;
 mod session;
 mod writes;
 
-use std::{future::Future, pin::Pin};
+use std::{
+    env, fs,
+    future::Future,
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    pin::Pin,
+    process::Command,
+};
 
 use agent_testkit::processes::Left;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
@@ -43,6 +50,7 @@ macro_rules! cases {
 fn main() {
     agent_process::guard::main_if_asked();
     killed::main_if_asked();
+    run_with_trap();
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(1);
     let suite = cases! {
@@ -83,6 +91,13 @@ fn main() {
     for live in [&servers::BASEDPYRIGHT, &servers::TSC] {
         trials.push(trial(live, "a_signature_breaks_a_file_that_nobody_opened", unopened));
     }
+    let alias: Case = |live| Box::pin(rename::an_alias_is_renamed_where_it_stands(live));
+    for live in servers::ALL
+        .into_iter()
+        .filter(|live| ["python", "typescript", "rust"].contains(&live.language.folder))
+    {
+        trials.push(trial(live, "an_alias_is_renamed_where_it_stands", alias));
+    }
     for (live, name, case) in special() {
         trials.push(trial(live, name, case));
     }
@@ -90,6 +105,26 @@ fn main() {
         trials.push(trial_of(id, program, "nothing_is_left_after_a_kill", case));
     }
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// The file in which `fixtures/lsp/path/npm` notes what it is asked.
+fn npm_witness() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("npm-was-run")
+}
+
+/// Begins anew with that program before the real one on the search path.
+fn run_with_trap() {
+    const WITNESS: &str = "NPM_WITNESS";
+    if env::var_os(WITNESS).is_some() {
+        return;
+    }
+    let _ = fs::remove_file(npm_witness());
+    let trap = servers::workspace().canonicalize().unwrap().join("fixtures/lsp/path");
+    let path = env::var_os("PATH").unwrap_or_default();
+    let path = env::join_paths([trap].into_iter().chain(env::split_paths(&path))).unwrap();
+    let mut again = Command::new(env::current_exe().unwrap());
+    again.args(env::args_os().skip(1)).env("PATH", path).env(WITNESS, npm_witness());
+    panic!("{}", again.exec());
 }
 
 /// Cases for some of the servers.
@@ -104,7 +139,7 @@ fn trial(live: &'static Live, name: &str, case: Case) -> Trial {
 fn trial_of(id: &str, program: &'static str, name: &str, case: Box<dyn FnOnce() + Send>) -> Trial {
     Trial::ignorable_test(format!("{id}::{name}"), move || {
         if let Err(why) = servers::is_there(program) {
-            return match std::env::var_os(LIVE) {
+            return match env::var_os(LIVE) {
                 Some(_) => Err(Failed::from(why)),
                 None => Ok(Completion::ignored_with(why)),
             };

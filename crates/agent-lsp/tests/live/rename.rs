@@ -38,6 +38,39 @@ pub(crate) async fn every_use_is_renamed_and_back(live: &'static Live) {
     assert_eq!(texts(&session), before);
 }
 
+/// An alias whose name begins that of what it stands for is renamed where it stands, from its import and from a use.
+// spec: LSP-15
+pub(crate) async fn an_alias_is_renamed_where_it_stands(live: &'static Live) {
+    let language = live.language;
+    let (file, text) = match language.folder {
+        "python" => (
+            "shop/short.py",
+            "from shop.order import Order, total as tot\n\n\ndef due(order: Order) -> int:\n    return tot(order)\n",
+        ),
+        "typescript" => (
+            "src/short.ts",
+            "import { Order, total as tot } from \"./order\";\n\nexport const due = (order: Order) => tot(order);\n",
+        ),
+        "rust" => (
+            "src/report.rs",
+            "use crate::order::{Order, total as tot};\n\npub fn summary(order: &Order) -> String {\n    tot(order).to_string()\n}\n",
+        ),
+        other => panic!("{other} has no such alias here"),
+    };
+    for part in ["total as tot", "tot(order)"] {
+        let session = Session::new(live);
+        session.put(file, text);
+        let line = session.line((file, part));
+        let args = json!({ "file": file, "line": line, "symbol": "tot", "new_name": "sum" });
+        let renamed = session.call_rename(args).await.unwrap();
+        let told = renamed.joined_text();
+        assert_eq!(renamed.data["files"], json!([{ "file": file, "edits": 2 }]), "{told}");
+        let expected = text.replace("as tot", "as sum").replace("tot(", "sum(");
+        assert_eq!(session.read(file), expected, "{told}");
+        assert!(told.contains("every one of 2 references by this name among them"), "{told}");
+    }
+}
+
 // spec: LSP-15
 pub(crate) async fn a_name_that_is_none_changes_nothing(live: &'static Live) {
     let session = Session::new(live);

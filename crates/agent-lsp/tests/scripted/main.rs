@@ -166,6 +166,8 @@ fn main() {
         rename:
             a_rename_reaches_every_file_and_back_again
             a_use_is_renamed_from_its_definition
+            an_alias_is_renamed_where_it_stands
+            a_name_that_is_taken_is_told_before_and_after
             a_rename_is_exact_in_each_encoding
             a_rename_of_open_files_alone_is_refused_by_the_references
             what_neither_the_rename_nor_the_references_reach_is_told

@@ -6,7 +6,7 @@ use agent_testkit::lsp::{
     EditVersions, Encoding, Form, FromUse, Rename, Says, Script, Step, Toy, changes,
     document_changes, document_edit, range, rename_file, text_edit,
 };
-use agent_tool_core::{ToolError, ToolOutput};
+use agent_tool_core::{Context, ToolError, ToolOutput};
 use serde_json::{Value, json};
 
 use crate::fixture::{Checkout, PULL, Setup, about, row};
@@ -118,6 +118,42 @@ pub(crate) async fn a_use_is_renamed_from_its_definition() {
 }
 
 // spec: LSP-15
+// report: D33
+pub(crate) async fn an_alias_is_renamed_where_it_stands() {
+    // What it is an alias of begins with its name.
+    let at = |file: &str, line, start, end| json!({ "uri": format!("${{root}}/{file}"), "range": range(line, start, end) });
+    let uses =
+        [at("a.toy", 0, 0, 2), at("a.toy", 1, 0, 2), at("a.toy", 1, 0, 2), at("b.toy", 0, 0, 4)];
+    let edits = [text_edit(range(0, 0, 2), "size"), text_edit(range(1, 0, 2), "size")];
+    let script = renaming([Step::reply(changes([("${root}/a.toy", edits.to_vec())]))])
+        .on("textDocument/definition", [Step::reply(json!([at("lib.toy", 0, 4, 8)]))])
+        .on(REFERENCES, [Step::reply(json!(uses))]);
+    let checkout = of_script(script).file("a.toy", "ar\nar\n").make();
+    let renamed = rename(&checkout, "a.toy", "ar", "size").await.unwrap();
+    let asked = checkout.log().calls(RENAME)[0].body.clone();
+    assert_eq!(asked["textDocument"]["uri"], checkout.uri("a.toy"));
+    assert_eq!(texts(&checkout)["a.toy"], "size\nsize\n");
+    let told = "renamed `ar` to `size`: 2 places in 1 file, every one of 2 references by this name among them; 1 reference \
+                by another name, such as an alias, not renamed\n";
+    assert!(renamed.joined_text().contains(told), "{}", renamed.joined_text());
+}
+
+// spec: LSP-15
+pub(crate) async fn a_name_that_is_taken_is_told_before_and_after() {
+    let checkout =
+        of_script(Script::toy("toy", Toy::push())).file("lib.toy", "def area\ndef size\n").make();
+    let args = json!({ "file": "lib.toy", "line": 1, "symbol": "area", "new_name": "size" });
+    let told = "`size` exists already at lib.toy:2, in the same scope";
+    let tool = checkout.tool("lsp_rename");
+    let preview = tool.preview(&args, &Context::detached()).await.unwrap();
+    assert!(preview.body.starts_with(told), "{}", preview.body);
+    let renamed = checkout.call("lsp_rename", args).await.unwrap().joined_text();
+    assert!(renamed.contains(&format!("\n{told}: both have this name now")), "{renamed}");
+    let free = rename(&checkout, "lib.toy", "size#1", "depth").await.unwrap().joined_text();
+    assert!(!free.contains("exists already"), "{free}");
+}
+
+// spec: LSP-15
 // report: D27
 pub(crate) async fn a_rename_is_exact_in_each_encoding() {
     let line = "\t\"🌍 世界\" área(é) \"🌍\" área";
@@ -159,7 +195,7 @@ pub(crate) async fn a_rename_of_open_files_alone_is_refused_by_the_references() 
     ]);
     let (code, message) = refused(renaming([Step::reply(edit)])).await;
     assert_eq!(code, "partial_rename");
-    assert!(message.contains("1 of 4 references are not in its edit"), "{message}");
+    assert!(message.contains("its edit lacks 1 of 4 references"), "{message}");
     assert!(message.ends_with("\n  b.toy:1:1: area"), "{message}");
 }
 

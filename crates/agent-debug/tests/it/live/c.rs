@@ -93,9 +93,9 @@ pub(crate) fn a_program_that_a_signal_ended_says_so() {
         let (checkout, _) = checkout();
         launch(&checkout, "crash").await;
         let end = checkout.data(json!({"op": "continue"})).await;
-        let said =
-            "the program ended with exit code 11, or by SIGSEGV: the debugger gives 11 for both";
+        let said = "the program ended, most likely by SIGSEGV, at which it stood before; the debugger gives 11 as its exit code";
         assert_eq!((&end["state"], &end["description"]), (&json!("ended"), &json!(said)));
+        assert_eq!(end["exit_code"], json!(null), "it is none");
         checkout.nothing_left();
     });
 }

@@ -236,3 +236,46 @@ pub(crate) fn a_statement_without_a_value_says_so_and_a_kill_may_be_the_exit_cod
         assert_eq!(end["description"], said);
     });
 }
+
+/// Exceptions at which debugpy does not stop.
+pub(crate) fn an_exception_that_debugpy_lets_pass_comes_with_its_traceback() {
+    block_on(async {
+        let (checkout, _) = checkout();
+        for (file, text, last) in [
+            ("syntax.py", "def f(:\n", "SyntaxError: "),
+            ("deep.py", "def f(n):\n    return f(n + 1) + 1\nf(0)\n", "RecursionError: "),
+        ] {
+            std::fs::write(checkout.folder.path().join(file), text).unwrap();
+            let end = checkout.data(json!({"op": "launch", "program": file})).await;
+            if end["state"] == "stopped" {
+                // A debugger that does stop there has no need of the words.
+                assert!(
+                    end["description"].as_str().unwrap().contains(last.trim_end_matches(": ")),
+                    "{end}"
+                );
+                checkout.data(json!({"op": "terminate"})).await;
+                continue;
+            }
+            assert_eq!(end["exit_code"], 1, "{end}");
+            assert!(end["output"].as_str().unwrap().contains(last), "{end}");
+            let note = end["notes"][0].as_str().unwrap();
+            assert!(note.contains("at which debugpy does not stop"), "{note}");
+        }
+    });
+}
+
+/// Output is told to its end, or said to be under way.
+pub(crate) fn a_flood_before_a_crash_is_told_to_its_end_or_said_not_to_be() {
+    block_on(async {
+        let (checkout, _) = checkout();
+        let text = "for i in range(40000):\n    print('a line of it', i)\n1 / 0\n";
+        std::fs::write(checkout.folder.path().join("flood.py"), text).unwrap();
+        let stop = checkout.data(json!({"op": "launch", "program": "flood.py"})).await;
+        assert_eq!(stop["reason"], "exception", "{stop}");
+        let whole = stop["output"].as_str().unwrap().ends_with("a line of it 39999\n");
+        let said =
+            stop["notes"].to_string().contains("more output of the program is still on its way");
+        assert!(whole || said, "{stop}");
+        checkout.data(json!({"op": "terminate"})).await;
+    });
+}

@@ -297,3 +297,44 @@ pub(crate) fn an_adapter_that_talks_is_waited_for() {
         assert_eq!(fake.op("status").await["unresponsive"], json!(null));
     });
 }
+
+/// One that was given up and answers later is asked again.
+pub(crate) fn an_adapter_that_answers_late_is_asked_again() {
+    let fake = block_on(async {
+        let late = [Step::Wait(300), Step::Default];
+        Fake::new(Script::new("lldb-dap", lldb()).rule(Rule::on("variables").nth(1).then(late)))
+    });
+    paused_after(
+        async {
+            fake.breakpoints(&[3]).await;
+            fake.launch().await
+        },
+        async |stop| {
+            let scopes = json!({"op": "scopes", "frame_id": stop["frame"]["id"]});
+            let reference = fake.checkout.data(scopes).await["scopes"][0]["reference"].clone();
+            let variables = json!({"op": "variables", "reference": reference});
+            tokio::time::pause();
+            assert_eq!(fake.checkout.code(variables.clone()).await, "unresponsive");
+            tokio::time::resume();
+            while fake.op("status").await["unresponsive"] != json!(null) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            let seen = fake.checkout.data(variables).await;
+            assert_eq!(seen["variables"][0]["value"], "3");
+            fake.op("terminate").await;
+        },
+    );
+}
+
+/// A crash without its locals says why.
+pub(crate) fn locals_that_were_not_read_are_said_not_to_be() {
+    block_on(async {
+        let script = Script::new("lldb-dap", lldb().crash(7))
+            .on("variables", [Step::fail("no memory there")]);
+        let crash = Fake::new(script).launch().await;
+        assert_eq!(crash["locals"], json!(null));
+        let note = crash["notes"][0].as_str().unwrap();
+        assert!(note.starts_with("the locals were not read: "), "{note}");
+        assert!(note.ends_with("no memory there"), "{note}");
+    });
+}

@@ -200,3 +200,71 @@ pub(crate) fn host() {
         std::future::pending::<()>().await;
     });
 }
+
+/// What lldb gives as the exit code of a program that a signal ended is none, and the signal was told just before.
+// spec: DBG-05
+pub(crate) fn a_signal_is_never_told_as_an_exit_code() {
+    let stop = |signal: &str| {
+        let text = format!("signal {signal}");
+        json!({"reason": "exception", "description": text, "text": text, "threadId": 1, "allThreadsStopped": true})
+    };
+    let stood = |signal: &str, code: i64| {
+        format!(
+            "the program ended, most likely by {signal}, at which it stood before; the debugger gives {code} as its exit code"
+        )
+    };
+    let none =
+        "the program ended; its exit code is not known: the debugger gives -1, which is none";
+    let usual = "the program ended with exit code 10";
+    for (signal, code, shown, said) in [
+        (Some("SIGUSR1"), 10, json!(null), stood("SIGUSR1", 10)),
+        (Some("SIGSEGV"), -1, json!(null), stood("SIGSEGV", -1)),
+        (None, -1, json!(null), none.to_owned()),
+        (Some("SIGUSR1"), 3, json!(3), "the program ended with exit code 3".to_owned()),
+        (None, 10, json!(10), usual.to_owned()),
+    ] {
+        block_on(async {
+            let mut script = Script::new("lldb-dap", lldb().exit_code(code));
+            if let Some(signal) = signal {
+                script = script.rule(Rule::on("continue").nth(1).then([
+                    Step::Reply(json!({"allThreadsContinued": true})),
+                    Step::event("stopped", stop(signal)),
+                ]));
+            }
+            let fake = Fake::new(script);
+            fake.breakpoints(&[3]).await;
+            fake.launch().await;
+            let mut end = fake.op("continue").await;
+            if signal.is_some() {
+                assert_eq!(
+                    (&end["state"], &end["reason"]),
+                    (&json!("stopped"), &json!("signal")),
+                    "{end}"
+                );
+                end = fake.op("continue").await;
+            }
+            assert_eq!((&end["description"], &end["exit_code"]), (&json!(said), &shown), "{end}");
+        });
+    }
+}
+
+/// debugpy lets some exceptions end a program without a stop.
+pub(crate) fn an_end_by_an_exception_without_a_stop_says_that_none_was_possible() {
+    for (output, told) in [
+        ("Traceback (most recent call last):\nRecursionError: deep\n", true),
+        ("usage: x\n", false),
+    ] {
+        block_on(async {
+            let written = Step::event("output", json!({"category": "stderr", "output": output}));
+            let script = Script::new("python3", Toy::default().exit_code(1))
+                .on("configurationDone", [written, Step::Default]);
+            let end = Fake::new(script).launch().await;
+            assert_eq!((&end["state"], &end["exit_code"]), (&json!("ended"), &json!(1)));
+            let notes = end["notes"].as_array().unwrap();
+            let said = |note: &serde_json::Value| {
+                note.as_str().unwrap().contains("at which debugpy does not stop")
+            };
+            assert_eq!(notes.iter().any(said), told, "{end}");
+        });
+    }
+}

@@ -431,3 +431,30 @@ pub(crate) fn what_cannot_be_started_is_refused_before_an_adapter_is() {
         assert_eq!(fake.log.commands(), [""; 0]);
     });
 }
+
+/// At a crash in a library an expression is meant for the program's own frame, whose locals were told.
+// spec: DBG-11
+pub(crate) fn an_expression_at_a_crash_is_evaluated_in_the_users_frame() {
+    block_on(async {
+        let frames = |file: &str| {
+            json!({"stackFrames": [
+                {"id": 1000, "name": "fatalpanic", "line": 9, "source": {"path": "/usr/lib/runtime/panic.c"}},
+                {"id": 1001, "name": "inner", "line": 7, "source": {"path": file}},
+            ], "totalFrames": 2})
+        };
+        let fake = Fake::lldb(lldb().crash(7));
+        let file = fake.checkout.folder.path().canonicalize().unwrap().join("toy.txt");
+        let script = Script::new("lldb-dap", lldb().crash(7))
+            .on("stackTrace", [Step::Reply(frames(file.to_str().unwrap()))]);
+        let log = script.stub(fake.stubs()).unwrap();
+        let crash = fake.launch().await;
+        let evaluate = json!({"op": "evaluate", "expression": "x"});
+        let value = fake.checkout.call(evaluate).await.unwrap();
+        assert_eq!(log.last("evaluate").unwrap()["frameId"], 1001);
+        assert_eq!(value.data["frame"]["function"], crash["frames"][1]["function"]);
+        assert!(value.joined_text().contains(", inner at toy.txt:7"), "{}", value.joined_text());
+        let top = json!({"op": "evaluate", "expression": "x", "frame_id": crash["frame"]["id"]});
+        assert_eq!(fake.checkout.data(top).await.get("frame"), None);
+        assert_eq!(log.last("evaluate").unwrap()["frameId"], 1000);
+    });
+}
