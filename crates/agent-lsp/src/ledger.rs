@@ -11,6 +11,7 @@ mod diff;
 mod fresh;
 mod hidden;
 mod key;
+mod others;
 mod report;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +24,7 @@ use fresh::FreshLines;
 use hidden::Hidden;
 use key::Key;
 
+pub use others::{Beside, Others, OthersData};
 pub use report::{
     BACK_LIMIT, FILE_LIMIT, FLOOD, FLOOD_SHOWN, OTHER_FILE_LIMIT, OTHER_FILES_LIMIT, Origin,
     Report, WriteDiagnostics,
@@ -39,7 +41,7 @@ pub struct Ledger {
     tickets: u64,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Waiting {
     number: u64,
     /// Whether the file was written, or lies beside one that was.
@@ -48,12 +50,15 @@ struct Waiting {
     baseline: Baseline,
     /// The names that were changed everywhere since what is known.
     renaming: Vec<Renaming>,
+    /// The names of what the write changed.
+    names: Vec<String>,
 }
 
 /// What is known of a file from before the write that is waited for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Baseline {
     /// There was a file, and nothing is known of it unless the ledger says so.
+    #[default]
     Unknown,
     /// There was no file, so there was no diagnostic.
     Empty,
@@ -108,6 +113,8 @@ pub enum Unsettled {
         /// In words.
         why: String,
     },
+    /// It is a file beside the written ones that is one too many: nothing will come.
+    NotLookedAt(Beside),
     /// It belongs to a version before the last sync.
     Outdated,
     /// It is the empty list after the document was closed.
@@ -247,7 +254,18 @@ impl Ledger {
     /// Takes everything that was observed after one write, or one batch of writes, and tells what is new: errors and warnings of
     /// the files that were written, and errors of others.
     pub fn settle(&mut self, written: &[Written], observed: Vec<Observed>) -> Report {
+        self.settle_with(written, observed, Others::default())
+    }
+
+    /// The same, with what is known of who names what the write changed.
+    pub fn settle_with(
+        &mut self,
+        written: &[Written],
+        observed: Vec<Observed>,
+        others: Others,
+    ) -> Report {
         let mut report = Report::new(written.iter().map(|written| written.file.as_str()));
+        report.others = others;
         for gone in written.iter().filter(|written| written.after.is_none()) {
             self.deleted(&gone.file);
         }
@@ -269,9 +287,16 @@ impl Ledger {
                 Some(index) => Waiting::written(&written[index], fresh[index].clone()),
                 None => Waiting::beside(),
             };
-            let mine = Waiting { renaming: renaming.clone(), ..mine };
+            let names = report.others.names.clone();
+            let mine = Waiting { renaming: renaming.clone(), names, ..mine };
             match snapshot {
+                Snapshot::Unsettled(Unsettled::NotLookedAt(beside)) => {
+                    report.others.not_looked_at.push((file, beside));
+                }
                 Snapshot::Settled(now) => {
+                    if mine.origin == Origin::Other {
+                        report.others.looked_at.insert(file.clone());
+                    }
                     let earlier = self.pending.remove(&pair(&file, &server));
                     let waiting = mine.merged(earlier);
                     self.tell(&mut report, &file, &server, now, &waiting);
@@ -283,6 +308,7 @@ impl Ledger {
         }
         self.keep_hidden(&report);
         let nothing_is_there = written.iter().all(|written| written.after.is_none());
+        report.nothing_is_there = nothing_is_there;
         let bears = |pending: &Pending| nothing_is_there || pending.origin == Origin::Written;
         let is_confirmed = report.unseen.is_empty() && !report.pending.iter().any(bears);
         self.count_remaining(&mut report, is_confirmed);
@@ -305,11 +331,39 @@ impl Ledger {
             Origin::Written => Report::new([file.as_str()]),
             Origin::Other => Report::new([]),
         };
+        report.others.names.clone_from(&waiting.names);
         self.tell(&mut report, file, server, settled, &waiting);
         self.keep_hidden(&report);
         self.count_remaining(&mut report, true);
         // A file that was written was said to be waited for by name.
         (waiting.origin == Origin::Written || !report.is_quiet()).then_some(report)
+    }
+
+    /// Takes what was observed of files beside those of a write that settled after its report was given. `None` where there is
+    /// nothing new.
+    pub fn late_beside(&mut self, observed: Vec<Observed>) -> Option<Report> {
+        let mut report = Report::new([]);
+        for Observed { file, server, snapshot } in observed {
+            let Snapshot::Settled(now) = snapshot else { continue };
+            match self.pending.get(&pair(&file, &server)) {
+                // It is told by its own ticket.
+                Some(waiting) if waiting.origin == Origin::Written => {}
+                _ => {
+                    let waiting = Waiting::beside().merged(self.pending.remove(&pair(&file, &server)));
+                    self.tell(&mut report, &file, &server, now, &waiting);
+                }
+            }
+        }
+        self.keep_hidden(&report);
+        self.count_remaining(&mut report, true);
+        (!report.is_quiet()).then_some(report)
+    }
+
+    /// Whether what a ticket promises is still to come.
+    #[must_use]
+    pub fn is_waited_for(&self, ticket: &Ticket) -> bool {
+        let waiting = self.pending.get(&pair(&ticket.file, &ticket.server));
+        waiting.is_some_and(|waiting| waiting.number == ticket.number)
     }
 
     /// Compares a snapshot with what is known, puts the difference into the report, and the snapshot in its place.
@@ -399,6 +453,16 @@ impl Ledger {
         let known = elsewhere.flat_map(|(_, servers)| servers.values()).flat_map(Counted::iter);
         let errors = known.filter(|found| found.severity == Severity::Error).count();
         report.elsewhere = errors.saturating_sub(report.new_elsewhere());
+        if report.nothing_is_there {
+            // What is gone has no state; those that may have needed it have one.
+            let is_seen = report.others.is_whole() && !report.others.looked_at.is_empty();
+            let is_seen = is_seen && report.elsewhere == 0;
+            report.state = match (report.new.is_empty(), is_confirmed && is_seen) {
+                (false, _) => State::Dirty,
+                (true, false) => State::Unknown,
+                (true, true) => State::Clean,
+            };
+        }
     }
 
     fn known(&self, file: &str, server: &str) -> Option<&Counted> {
@@ -437,13 +501,13 @@ impl Waiting {
             Some(_) => Baseline::Unknown,
             None => Baseline::Empty,
         };
-        Self { number: 0, origin: Origin::Written, fresh, baseline, renaming: Vec::new() }
+        Self { origin: Origin::Written, fresh, baseline, ..Self::default() }
     }
 
     fn beside() -> Self {
         let fresh = FreshLines::default();
         let baseline = Baseline::Unknown;
-        Self { number: 0, origin: Origin::Other, fresh, baseline, renaming: Vec::new() }
+        Self { origin: Origin::Other, fresh, baseline, ..Self::default() }
     }
 
     /// With what was waited for before: a file that was written is still one when it is looked at again as one beside

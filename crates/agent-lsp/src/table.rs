@@ -71,6 +71,12 @@ pub struct Server {
     pub knows_by: Vec<String>,
     /// How its diagnostics come.
     pub wait: Wait,
+    /// Who looks at the files that a change of another file may break.
+    #[serde(default)]
+    pub users: Users,
+    /// The files whose change others see, by patterns; empty for all.
+    #[serde(default)]
+    pub used: Vec<String>,
     /// The project check that belongs to it, for `diagnostics "*"`.
     #[serde(default)]
     pub check: Option<CheckKind>,
@@ -122,6 +128,20 @@ pub enum Role {
     Full,
     /// It has diagnostics and fixes alone.
     Linter,
+}
+
+/// Who looks at the files that name what another file changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Users {
+    /// Nobody, unless they are open in the server: they are opened for it.
+    #[default]
+    Opened,
+    /// The server itself, opened or not.
+    Itself,
+    /// Nobody has to: no file of its languages breaks by another.
+    None,
 }
 
 impl ServerTable {
@@ -189,6 +209,13 @@ impl ServerTable {
 }
 
 impl Server {
+    /// Whether others may break by a change of a file, by its name.
+    #[must_use]
+    pub fn is_used(&self, path: &Path) -> bool {
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        self.used.is_empty() || self.used.iter().any(|pattern| matches(pattern, name))
+    }
+
     /// The language id of a file; `None` when the server does not take it.
     #[must_use]
     pub fn language_of(&self, path: &Path) -> Option<&str> {

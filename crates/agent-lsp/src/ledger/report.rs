@@ -1,11 +1,14 @@
 //! What a write did to the diagnostics: as lines for the model, and as data.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
 
 use agent_tool_core::clip;
 use serde::Serialize;
 
-use super::{New, Pending, Since, Unsettled};
+use super::{New, Others, OthersData, Pending, Since, Unsettled};
 use crate::diagnostic::{self, Diagnostic, Severity, State};
 
 /// At most so many lines for one written file.
@@ -23,6 +26,8 @@ pub const BACK_LIMIT: usize = 5;
 
 /// A longer message is cut.
 const MESSAGE_LIMIT: usize = 400;
+/// Above what may be older than the write.
+const PERHAPS_NEW: &str = "perhaps new, nothing is known from before";
 /// At most so many diagnostics in one list of the data.
 const DATA_LIMIT: usize = 50;
 
@@ -46,6 +51,10 @@ pub struct Report {
     pub remaining: Vec<Diagnostic>,
     /// How many errors other files had before, when they were looked at last.
     pub elsewhere: usize,
+    /// What is known of the files beside the written ones.
+    pub others: Others,
+    /// Whether all that was written is gone.
+    pub(super) nothing_is_there: bool,
     /// The written files.
     files: Vec<String>,
     /// Whether it is of written files at all.
@@ -65,9 +74,10 @@ pub struct FileNews {
 }
 
 /// Whether a file was written or only suffers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Origin {
     /// It was written.
+    #[default]
     Written,
     /// Another one was.
     Other,
@@ -79,12 +89,19 @@ pub enum Origin {
 pub struct WriteDiagnostics {
     /// What the written files have now, at most 50.
     pub diagnostics: Vec<Diagnostic>,
-    /// What is known of the written files.
+    /// What is known of the written files as they are now, whatever became of others; where nothing of them is left, of those
+    /// that were looked at.
     pub state: State,
     /// What it rests on.
     pub why: String,
-    /// What is new, at most 50.
+    /// What is new, in the written files and in others, at most 50.
     pub new: Vec<Diagnostic>,
+    /// How many are new.
+    pub new_total: usize,
+    /// The errors of files of which nothing is known from before the write, at most 50: new ones among them or not.
+    pub perhaps_new: Vec<Diagnostic>,
+    /// The files beside the written ones.
+    pub others: OthersData,
     /// What is gone from files without a new error, at most 50.
     pub fixed: Vec<Diagnostic>,
     /// What is gone from files with a new error, which may only hide it, at most 50.
@@ -118,6 +135,8 @@ impl Report {
         Self {
             has_written: !new.is_empty(),
             elsewhere: 0,
+            others: Others::default(),
+            nothing_is_there: false,
             files: new.iter().map(|news| news.file.clone()).collect(),
             new,
             fixed: Vec::new(),
@@ -151,8 +170,13 @@ impl Report {
     /// Puts everything in the order of printing. What two servers say alike at one line is said once.
     pub(super) fn finish(&mut self) {
         for news in &mut self.new {
+            let names = &self.others.names;
             news.new.sort_by_key(|new| {
-                (new.diagnostic.severity, new.diagnostic.line, new.diagnostic.column)
+                let Diagnostic { severity, line, column, message, .. } = &new.diagnostic;
+                // Of what may be older, what speaks of the change comes first.
+                let is_likely = names.iter().any(|name| message.contains(name.as_str()));
+                let is_older = new.since == Since::PerhapsBefore && !is_likely;
+                (*severity, is_older, *line, *column)
             });
             let mut kept: Vec<New> = Vec::with_capacity(news.new.len());
             for new in news.new.drain(..) {
@@ -211,23 +235,16 @@ impl Report {
     #[must_use]
     pub fn text(&self) -> String {
         let mut out = String::new();
-        let of = |origin| self.new.iter().filter(move |news| news.origin == origin);
-        let written: Vec<&FileNews> = of(Origin::Written).collect();
-        let others: Vec<&FileNews> = of(Origin::Other).collect();
-        if !written.is_empty() {
-            line(&mut out, &format!("new diagnostics: {}", diagnostic::counts(all(&written))));
-            written.iter().for_each(|news| print_file(&mut out, news, FILE_LIMIT));
-        }
-        if !others.is_empty() {
-            line(&mut out, &format!("new in other files: {}", diagnostic::counts(all(&others))));
-            others
-                .iter()
-                .take(OTHER_FILES_LIMIT)
-                .for_each(|news| print_file(&mut out, news, OTHER_FILE_LIMIT));
-            if others.len() > OTHER_FILES_LIMIT {
-                line(&mut out, &format!("and {} more files", others.len() - OTHER_FILES_LIMIT));
-            }
-        }
+        let written = self.of(Origin::Written, Since::ThisEdit);
+        let others = self.of(Origin::Other, Since::ThisEdit);
+        let in_doubt = self.of(Origin::Written, Since::PerhapsBefore);
+        let others_in_doubt = self.of(Origin::Other, Since::PerhapsBefore);
+        print_files(&mut out, "new diagnostics", &written, usize::MAX, FILE_LIMIT);
+        print_files(&mut out, PERHAPS_NEW, &in_doubt, usize::MAX, FILE_LIMIT);
+        let limits = (OTHER_FILES_LIMIT, OTHER_FILE_LIMIT);
+        print_files(&mut out, "new in other files", &others, limits.0, limits.1);
+        let title = "perhaps new in other files, of which nothing is known from before";
+        print_files(&mut out, title, &others_in_doubt, limits.0, limits.1);
         let (hidden, fixed): (Vec<_>, Vec<_>) =
             self.fixed.iter().partition(|gone| self.may_be_hidden(gone));
         if !fixed.is_empty() {
@@ -241,13 +258,15 @@ impl Report {
             let counts = diagnostic::counts(&self.back);
             line(&mut out, &format!("back again, hidden until now: {counts} ({})", self.places()));
         }
-        if written.is_empty() && self.open().is_empty() && self.has_written {
-            let alone = others.is_empty() && self.pending.is_empty();
-            let place =
-                if alone || self.state == State::Clean { "" } else { "in what was written: " };
+        let nothing_new = written.is_empty() && in_doubt.is_empty();
+        if nothing_new && self.open().is_empty() && self.has_written {
+            let alone = self.new.is_empty() && self.pending.is_empty();
+            let is_plain = alone || self.state == State::Clean || self.nothing_is_there;
+            let place = if is_plain { "" } else { "in what was written: " };
             line(&mut out, &format!("{place}{}", self.why()));
         }
         self.print_pending(&mut out);
+        self.others.lines().iter().for_each(|left| line(&mut out, left));
         out.truncate(out.trim_end().len());
         out
     }
@@ -255,19 +274,36 @@ impl Report {
     /// The data of the report.
     #[must_use]
     pub fn data(&self) -> WriteDiagnostics {
-        let new = self.new.iter().flat_map(|news| &news.new).map(|new| &new.diagnostic);
+        let since = |since| {
+            let all = self.new.iter().flat_map(|news| &news.new);
+            all.filter(move |new| new.since == since).map(|new| &new.diagnostic)
+        };
+        let beside = self.pending.iter().filter(|pending| pending.origin == Origin::Other);
+        let beside: BTreeSet<_> = beside.map(|pending| pending.ticket.file()).collect();
         let first =
             |list: &mut dyn Iterator<Item = &Diagnostic>| list.take(DATA_LIMIT).cloned().collect();
         WriteDiagnostics {
             diagnostics: first(&mut self.remaining.iter()),
             state: self.state,
             why: self.why(),
-            new: first(&mut { new }),
+            new: first(&mut since(Since::ThisEdit)),
+            new_total: since(Since::ThisEdit).count(),
+            perhaps_new: first(&mut since(Since::PerhapsBefore)),
+            others: self.others.data(beside.len()),
             fixed: first(&mut self.fixed.iter().filter(|gone| !self.may_be_hidden(gone))),
             perhaps_hidden: first(&mut self.fixed.iter().filter(|gone| self.may_be_hidden(gone))),
             back: first(&mut self.back.iter()),
             pending: self.pending.iter().map(PendingFile::of).collect(),
         }
+    }
+
+    /// The news of written files or of others, as sure as this.
+    fn of(&self, origin: Origin, since: Since) -> Vec<FileNews> {
+        let files = self.new.iter().filter(|news| news.origin == origin).map(|news| FileNews {
+            new: news.new.iter().filter(|new| new.since == since).cloned().collect(),
+            ..news.clone()
+        });
+        files.filter(|news| !news.new.is_empty()).collect()
     }
 
     /// What is new in a file.
@@ -344,24 +380,56 @@ impl Report {
             .map(|news| news.new.len())
             .sum();
         let old = self.remaining.len().saturating_sub(new);
+        if self.nothing_is_there && self.has_written {
+            return self.why_of_nothing(&pending);
+        }
         match (self.state, pending.is_empty()) {
             (_, false) => format!("not confirmed yet ({})", pending.join(", ")),
             _ if !self.unseen.is_empty() => {
                 format!("not confirmed: no server looked at {}", self.unseen.join(", "))
             }
-            (State::Clean, true) if self.elsewhere > 0 => {
-                let plural = if self.elsewhere == 1 { "" } else { "s" };
-                format!(
-                    "no errors or warnings in what was written, confirmed; other files had {} error{plural} when they were \
-                     looked at last",
-                    self.elsewhere
-                )
-            }
             (State::Clean, true) => {
-                "no errors or warnings in what was written, confirmed".to_owned()
+                let others = if self.others.is_whole() {
+                    ", confirmed"
+                } else {
+                    ", and not every other file was looked at"
+                };
+                format!("no errors or warnings in what was written{others}{}", self.elsewhere())
             }
             (_, true) if new == 0 => format!("no new diagnostics; {old} from before"),
             (_, true) => format!("{new} new, {old} from before"),
+        }
+    }
+}
+
+impl Report {
+    /// What the state rests on where nothing of what was written is left.
+    fn why_of_nothing(&self, pending: &[String]) -> String {
+        let looked_at = self.others.looked_at.len();
+        let seen = match looked_at {
+            0 if self.others.names.is_empty() => "no other file was looked at".to_owned(),
+            0 => format!("no other file that names {} was looked at", self.others.quoted()),
+            1 => "1 other file was looked at".to_owned(),
+            n => format!("{n} other files were looked at"),
+        };
+        let news = match looked_at {
+            0 => "",
+            _ if self.new.is_empty() => ", with no new errors",
+            _ => "",
+        };
+        let wait = match pending {
+            [] => String::new(),
+            _ => format!("; not confirmed yet ({})", pending.join(", ")),
+        };
+        format!("what was written is gone; {seen}{news}{}{wait}", self.elsewhere())
+    }
+
+    /// The errors of other files that are none of this write's.
+    fn elsewhere(&self) -> String {
+        match self.elsewhere {
+            0 => String::new(),
+            1 => "; other files had 1 error when they were looked at last".to_owned(),
+            n => format!("; other files had {n} errors when they were looked at last"),
         }
     }
 }
@@ -383,11 +451,25 @@ impl Unsettled {
         match self {
             Self::TimedOut { waiting_for } => waiting_for.clone(),
             Self::NotLookedFor { why } => why.clone(),
+            Self::NotLookedAt(_) => "it is one too many".to_owned(),
             Self::Partial => "more is to come".to_owned(),
             Self::Outdated => "the answer was for an older text".to_owned(),
             Self::Closed => "the file was closed".to_owned(),
             Self::Crashed => "the server ended".to_owned(),
         }
+    }
+}
+
+fn print_files(out: &mut String, title: &str, files: &[FileNews], most: usize, limit: usize) {
+    if files.is_empty() {
+        return;
+    }
+    line(out, &format!("{title}: {}", diagnostic::counts(all(files))));
+    files.iter().take(most).for_each(|news| print_file(out, news, limit));
+    match files.len().saturating_sub(most) {
+        0 => {}
+        1 => line(out, "and 1 more file"),
+        more => line(out, &format!("and {more} more files")),
     }
 }
 
@@ -401,7 +483,7 @@ fn print_file(out: &mut String, news: &FileNews, limit: usize) {
             &format!(
                 "{}: {}; the first {FLOOD_SHOWN}:",
                 news.file,
-                diagnostic::counts(all(&[news]))
+                diagnostic::counts(all(std::slice::from_ref(news)))
             ),
         );
     } else {
@@ -428,7 +510,7 @@ fn describe(new: &New) -> String {
     format!("{line}:{column} {}{code} {message}{source}{since}", severity.as_str())
 }
 
-fn all<'a>(files: &'a [&FileNews]) -> impl Iterator<Item = &'a Diagnostic> {
+fn all(files: &[FileNews]) -> impl Iterator<Item = &Diagnostic> {
     files.iter().flat_map(|news| &news.new).map(|new| &new.diagnostic)
 }
 

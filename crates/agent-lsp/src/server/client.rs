@@ -231,6 +231,11 @@ impl Client {
         self.start.workspace.absolute(file)
     }
 
+    /// How long it has been initialized.
+    pub(crate) fn age(&self) -> Duration {
+        self.initialized.elapsed()
+    }
+
     /// Its row of the table.
     pub(crate) fn row(&self) -> &Server {
         &self.start.row

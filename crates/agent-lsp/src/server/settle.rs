@@ -145,7 +145,7 @@ impl Client {
         self.reads_by_itself(deadline).await;
         let asked = match self.wait() {
             Wait::CompilerOnSave(check) => Some(read.on_save(checks, check).await),
-            Wait::Pull {} => match self.offers(DIAGNOSTIC) {
+            Wait::Pull {} => match self.offered(DIAGNOSTIC, deadline).await {
                 Some(options) => Some(read.answered(&options).await),
                 None => None,
             },
@@ -157,6 +157,22 @@ impl Client {
             (Some(asked), _) => asked,
             (None, Some(published)) => read.of(&published, Settled::Yes("it published last")),
             (None, None) => read.unpublished(),
+        }
+    }
+
+    /// What was published last for a file, once the server is done with it.
+    pub(crate) fn as_published(
+        self: &Arc<Self>,
+        file: &WorkspacePath,
+        shown: &str,
+        sent: &Sent,
+        deadline: Instant,
+    ) -> Snapshot {
+        let read = Reading { client: self, path: self.path(file), file, shown, sent, deadline };
+        let is_built = self.told.look().is_built(&read.path, Duration::ZERO);
+        match read.published() {
+            Some(published) if is_built => read.of(&published, Settled::Yes("it published last")),
+            _ => read.unpublished(),
         }
     }
 

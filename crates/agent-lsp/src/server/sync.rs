@@ -134,6 +134,11 @@ impl Client {
         Some(Synced { document, version: 0, mark: 0 })
     }
 
+    /// The text that it was sent of an open file.
+    pub(crate) fn text_of(&self, file: &WorkspacePath) -> Option<Arc<Document>> {
+        Some(self.documents().known(file)?.document)
+    }
+
     /// Whether the text that it has of a file is still this one.
     pub(crate) fn has_text(&self, file: &WorkspacePath, document: &Arc<Document>) -> bool {
         self.documents().known(file).is_some_and(|known| Arc::ptr_eq(&known.document, document))

@@ -5,7 +5,7 @@ mod late;
 mod users;
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -18,9 +18,10 @@ use agent_workspace::WorkspacePath;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
+use self::users::Users;
 use crate::{
     Lsp,
-    ledger::{Observed, Report, Snapshot as Seen, Unsettled, Written},
+    ledger::{Observed, Others, Report, Snapshot as Seen, Unsettled, Written},
     position::Document,
     server::{Checks, Sent, Settled, Snapshot, Watched},
     supervisor::{NoServer, Running},
@@ -49,8 +50,9 @@ impl Tool for OnWrite {
 
     fn call<'a>(&'a self, args: Value, cx: &'a Context) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
+            let called = Instant::now();
             let output = self.inner.call(args, cx).await?;
-            Ok(self.lsp.with_diagnostics(output).await)
+            Ok(self.lsp.with_diagnostics(output, called).await)
         })
     }
 
@@ -63,11 +65,26 @@ impl Tool for OnWrite {
     }
 }
 
+/// A write that is looked at.
+struct Write {
+    targets: Vec<Target>,
+    /// When the tool was called: what a server said before is of the files as they were.
+    called: Instant,
+    /// What each server had told before it was told of the write.
+    marks: HashMap<String, u64>,
+    /// What is known of the files that name what it changes, by server.
+    users: HashMap<String, Users>,
+}
+
 /// A file that was written, with the servers that take it.
 struct Target {
     file: WorkspacePath,
     shown: String,
+    /// Whether there was a file before.
+    existed: bool,
+    /// Its text, where it is known.
     before: Option<String>,
+    /// The text now; none where it is gone.
     after: Option<String>,
     servers: Vec<Arc<Running>>,
     /// Servers that exist and could not be asked.
@@ -79,8 +96,8 @@ struct Target {
 impl Lsp {
     /// The output with what its changes broke and fixed. Whatever a server does, it stays the output
     /// of a tool that did its job.
-    async fn with_diagnostics(&self, mut output: ToolOutput) -> ToolOutput {
-        let report = self.after_write(&output.changes).await;
+    async fn with_diagnostics(&self, mut output: ToolOutput, called: Instant) -> ToolOutput {
+        let report = self.after_write(&output.changes, called).await;
         let mut late: Vec<_> = self.take_late().iter().map(Report::late_text).collect();
         if let Some(report) = report {
             let text = report.text();
@@ -100,7 +117,7 @@ impl Lsp {
 
     /// Tells the servers of files that were written and waits, within bounds, for what they make of
     /// it. None where no server takes any of them.
-    async fn after_write(&self, changes: &[FileChange]) -> Option<Report> {
+    async fn after_write(&self, changes: &[FileChange], called: Instant) -> Option<Report> {
         let mut targets = Vec::new();
         for change in changes {
             targets.extend(self.target(change));
@@ -119,25 +136,22 @@ impl Lsp {
             return None;
         }
         let deadline = (begun + waits.write_and_start).min(Instant::now() + waits.write);
+        targets.iter_mut().for_each(Target::remember);
         let one = tokio::time::timeout_at(deadline.into(), self.shared.settling.lock()).await;
-        let (marks, unopened) = self.send(&targets, deadline).await;
+        let mut write =
+            Write { targets, called, marks: HashMap::default(), users: HashMap::default() };
+        self.send(&mut write, deadline).await;
         let mut observed = match one {
-            Ok(_one) => self.observe(&targets, &marks, deadline).await,
-            Err(_) => self.unobserved(&targets, "another write is still being looked at"),
+            Ok(_one) => self.observe(&write, deadline).await,
+            Err(_) => self.unobserved(&write.targets, "another write is still being looked at"),
         };
-        observed.extend(unopened);
-        let written: Vec<_> = targets
-            .iter()
-            .map(|target| {
-                Written::new(
-                    target.shown.clone(),
-                    target.before.as_deref(),
-                    target.after.as_deref(),
-                )
-            })
-            .collect();
-        let report = self.ledger().settle(&written, observed);
-        self.wait_for_late(&report);
+        for running in servers(&write.targets) {
+            let users = write.users.get(&key(running)).into_iter();
+            observed.extend(users.flat_map(|users| users.left(self, running)));
+        }
+        let written: Vec<_> = write.targets.iter().map(Target::written).collect();
+        let report = self.ledger().settle_with(&written, observed, write.others());
+        self.wait_for_late(&report, write);
         Some(report)
     }
 
@@ -154,6 +168,7 @@ impl Lsp {
         Some(Target {
             file,
             shown,
+            existed: change.kind() != ChangeKind::Created,
             before,
             after,
             servers: Vec::new(),
@@ -175,41 +190,39 @@ impl Lsp {
     }
 
     /// Opens what was there before where nothing is known of it, and files that name what changes, then tells of the write.
-    /// Gives what each server had told before, and which of those files were too many.
-    async fn send(
-        &self,
-        targets: &[Target],
-        deadline: Instant,
-    ) -> (HashMap<String, u64>, Vec<Observed>) {
-        let until = deadline.min(Instant::now() + self.shared.waits.baseline);
+    async fn send(&self, write: &mut Write, deadline: Instant) {
+        let targets = &write.targets;
+        let users = servers(targets).into_iter().map(|running| async move {
+            let until = self.until(running, deadline);
+            (key(running), self.open_users(targets, running, until).await)
+        });
+        let users: HashMap<_, _> = join_all(users).await.into_iter().collect();
         let mut baselines = Vec::new();
         for target in targets {
             for running in &target.servers {
                 let needed = self.ledger().needs_baseline(&target.shown, &running.id);
                 if let (Some(before), true) = (&target.before, needed) {
+                    let until = self.until(running, deadline);
                     baselines.push(self.baseline(target, running, before, until));
                 }
             }
         }
-        join_all(baselines).await;
-        let until = deadline.min(Instant::now() + self.shared.waits.baseline);
-        let users = servers(targets).into_iter().map(|one| self.open_users(targets, one, until));
-        let unopened = join_all(users).await.into_iter().flatten().collect();
-        join_all(
-            servers(targets).into_iter().map(|one| self.baselines_beside(targets, one, until)),
-        )
-        .await;
+        let beside = servers(targets).into_iter().map(|running| {
+            let until = self.until(running, deadline);
+            let opened = users.get(&key(running)).map_or(&[][..], |users| &users.opened);
+            self.baselines_beside(write, running, opened, until)
+        });
+        tokio::join!(join_all(baselines), join_all(beside));
         let mut marks = HashMap::new();
         for running in servers(targets) {
             marks.insert(key(running), running.client.told.look().sequence());
-            let of_this =
-                |target: &&Target| target.servers.iter().any(|one| Arc::ptr_eq(one, running));
+            let of_this = |target: &&Target| target.serves(running);
             let told: Vec<_> = targets
                 .iter()
                 .filter(of_this)
-                .filter_map(|target| match (&target.before, &target.after) {
+                .filter_map(|target| match (target.existed, &target.after) {
                     (_, None) => Some((target.file.clone(), Watched::Deleted)),
-                    (None, Some(_)) => Some((target.file.clone(), Watched::Created)),
+                    (false, Some(_)) => Some((target.file.clone(), Watched::Created)),
                     // Those that are open are told with their text.
                     _ if running.client.knows(&target.file) => None,
                     _ => Some((target.file.clone(), Watched::Changed)),
@@ -221,7 +234,7 @@ impl Lsp {
                 let _ = running.client.sync(&target.file);
             }
         }
-        (marks, unopened)
+        (write.marks, write.users) = (marks, users);
     }
 
     async fn baseline(
@@ -245,10 +258,10 @@ impl Lsp {
 
     async fn observe(
         &self,
-        targets: &[Target],
-        marks: &HashMap<String, u64>,
+        write: &Write,
         deadline: Instant,
     ) -> Vec<Observed> {
+        let targets = &write.targets;
         let there = targets.iter().filter(|target| target.after.is_some());
         let pairs: Vec<_> =
             there.flat_map(|target| target.servers.iter().map(move |one| (target, one))).collect();
@@ -263,9 +276,9 @@ impl Lsp {
         });
         // What is said of other files while the written ones are not settled may be of the text before.
         if all_settled {
-            observed.extend(self.observe_beside(targets, marks, deadline).await);
+            observed.extend(self.observe_beside(write, deadline).await);
         } else {
-            observed.extend(self.unobserved_beside(targets));
+            observed.extend(self.unobserved_beside(write));
         }
         for target in targets.iter().filter(|target| target.after.is_some()) {
             if target.only_linted {
@@ -311,6 +324,43 @@ impl Lsp {
         let checks = self.shared.supervisor.checks();
         let snapshot = running.client.settled(file, shown, &sent, checks, deadline).await;
         (snapshot, Some(sent.synced.version))
+    }
+}
+
+impl Write {
+    /// What is known of the files that may have needed what was changed.
+    fn others(&self) -> Others {
+        let mut names: Vec<_> =
+            self.users.values().flat_map(|users| users.names.iter().cloned()).collect();
+        let mut known = HashSet::new();
+        names.retain(|name| known.insert(name.clone()));
+        let unknown = self.users.values().flat_map(|users| users.unknown.iter().cloned());
+        Others::new(names, unknown)
+    }
+}
+
+impl Target {
+    /// What a command changed is not told with its text from before: a server may have it.
+    fn remember(&mut self) {
+        if self.existed && self.before.is_none() {
+            let known = self.servers.iter().find_map(|one| one.client.text_of(&self.file));
+            self.before = known.map(|document| document.text().to_owned());
+        }
+    }
+
+    fn serves(&self, running: &Arc<Running>) -> bool {
+        self.servers.iter().any(|one| Arc::ptr_eq(one, running))
+    }
+
+    /// Whether a server cannot be shown the file as it was: it is gone, or its text from before is not known.
+    fn is_past(&self) -> bool {
+        self.existed && (self.before.is_none() || self.after.is_none())
+    }
+
+    fn written(&self) -> Written {
+        // A text that is not known is no reason to take any line for a new one.
+        let same = self.existed.then(|| self.after.as_deref().unwrap_or_default());
+        Written::new(self.shown.clone(), self.before.as_deref().or(same), self.after.as_deref())
     }
 }
 

@@ -323,7 +323,7 @@ fn without_a_snapshot_from_before_only_errors_are_told_and_said_to_be_perhaps_ol
     assert_eq!(report.new[0].new[0].since, Since::PerhapsBefore);
     assert_eq!(
         report.text(),
-        "new diagnostics: 1 error\na.py\n  1:1 error m (may predate this edit)"
+        "perhaps new, nothing is known from before: 1 error\na.py\n  1:1 error m (may predate this edit)"
     );
     assert!(!ledger.needs_baseline("a.py", SERVER));
     assert!(write(&mut ledger, &[error(1, "m"), warning(2, "w")]).is_quiet());
@@ -357,7 +357,7 @@ fn a_renamed_file_takes_its_entry_along_and_a_deleted_one_drops_it() {
 
     let gone = [Written::new("b.py", Some(""), None)];
     let report = ledger.settle(&gone, vec![settled("b.py", &[])]);
-    assert_eq!((report.fixed.len(), report.state), (0, State::Clean));
+    assert_eq!((report.fixed.len(), report.state), (0, State::Unknown));
     assert!(ledger.needs_baseline("b.py", SERVER));
     ledger.renamed("x", "x");
 }
@@ -404,8 +404,9 @@ fn other_files_are_told_with_their_errors_after_the_written_ones() {
     let report = ledger.settle(&[Written::new("a.py", Some(""), Some(""))], observed);
     assert_eq!(
         report.text(),
-        "new diagnostics: 1 error\na.py\n  3:1 error own\nnew in other files: 3 errors\nb.py\n  7:1 error broken\nc.py\n  \
-         1:1 error broken\nd.py\n  1:1 error old? (may predate this edit)"
+        "new diagnostics: 1 error\na.py\n  3:1 error own\nnew in other files: 2 errors\nb.py\n  7:1 error broken\nc.py\n  \
+         1:1 error broken\nperhaps new in other files, of which nothing is known from before: 1 error\nd.py\n  \
+         1:1 error old? (may predate this edit)"
     );
     // They are in ledgers of their own, warnings too.
     let observed =
@@ -538,7 +539,8 @@ fn the_data_has_the_answer_and_the_difference() {
         json!({
             "diagnostics": [of(1, "error", "old", None, None), of(3, "error", "made", Some("E1"), Some("rustc"))],
             "state": "dirty", "why": "1 new, 1 from before",
-            "new": [of(3, "error", "made", Some("E1"), Some("rustc"))],
+            "new": [of(3, "error", "made", Some("E1"), Some("rustc"))], "new_total": 1, "perhaps_new": [],
+            "others": {"looked_at": 0, "not_looked_at": [], "total": 0, "why": null},
             "fixed": [], "perhaps_hidden": [of(2, "warning", "gone", None, None)], "back": [],
             "pending": [],
         })

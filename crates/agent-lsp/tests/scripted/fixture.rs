@@ -211,10 +211,15 @@ impl Setup {
             .trust(self.trust)
             .waits(self.waits)
             .build();
-        let write: Arc<dyn Tool> = Arc::new(Write { spec: write_spec(), root });
+        let write = |name, tells| -> Arc<dyn Tool> {
+            let spec = ToolSpec::new(name, Tier::Write, "Writes files.");
+            Arc::new(Write { spec, root: root.clone(), tells })
+        };
         let mut tools: BTreeMap<_, _> =
             lsp.tools().into_iter().map(|tool| (tool.spec().name.clone(), tool)).collect();
-        tools.insert("write".to_owned(), lsp.diagnostics_on_write(write));
+        for tool in [write("write", Tells::Texts), write("shell", Tells::Sizes)] {
+            tools.insert(tool.spec().name.clone(), lsp.diagnostics_on_write(tool));
+        }
         Checkout { outer, launches, lsp, tools }
     }
 }
@@ -371,6 +376,11 @@ pub(crate) fn new_of(output: &ToolOutput) -> Vec<String> {
     messages(&output.data["diagnostics"]["new"])
 }
 
+/// The messages of what may be older than the write.
+pub(crate) fn perhaps_new_of(output: &ToolOutput) -> Vec<String> {
+    messages(&output.data["diagnostics"]["perhaps_new"])
+}
+
 /// The messages of the diagnostics that a write fixed.
 pub(crate) fn fixed_of(output: &ToolOutput) -> Vec<String> {
     messages(&output.data["diagnostics"]["fixed"])
@@ -425,10 +435,14 @@ fn put(root: &Path, name: &str, text: &str) {
 struct Write {
     spec: ToolSpec,
     root: PathBuf,
+    tells: Tells,
 }
 
-fn write_spec() -> ToolSpec {
-    ToolSpec::new("write", Tier::Write, "Writes files.")
+/// What it tells of a file as it was.
+#[derive(Clone, Copy, PartialEq)]
+enum Tells {
+    Texts,
+    Sizes,
 }
 
 impl Tool for Write {
@@ -453,7 +467,12 @@ impl Write {
             Ok(bytes) => Content::of(&bytes),
             Err(_) => Content::Absent,
         };
-        let before = content(&path);
+        let before = match content(&path) {
+            Content::Text { text } if self.tells == Tells::Sizes => {
+                Content::Omitted { bytes: text.len() as u64 }
+            }
+            content => content,
+        };
         match file["text"].as_str() {
             Some(text) => put(&self.root, name, text),
             None => fs::remove_file(&path).unwrap(),

@@ -149,6 +149,12 @@ fn main() {
             a_clean_write_says_that_other_files_have_errors
             open_files_that_are_too_many_to_ask_about_are_named
             files_that_name_what_a_write_changes_are_opened_and_looked_at
+            a_first_write_tells_what_it_breaks_in_files_that_nobody_opened
+            a_server_that_names_nothing_leaves_other_files_unknown
+            a_file_that_goes_is_looked_for_by_its_name
+            a_deletion_is_unknown_while_a_server_is_not_ready
+            what_a_command_changed_is_known_where_the_file_was_open
+            a_write_that_settles_late_tells_of_files_that_nobody_opened
             other_files_that_do_not_settle_are_pending_and_told_late
             other_files_are_looked_at_when_a_written_one_settles_late
             what_settles_late_is_dropped_when_the_file_was_written_again

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::{
     CHECK, Checkout, ON_SAVE, PATIENCE, PULL, Row, Setup, UNVERSIONED, VERSIONED, about, fixed_of,
-    new_of, row, state_of, woven,
+    new_of, perhaps_new_of, row, state_of, woven,
 };
 
 const OPEN: &str = "textDocument/didOpen";
@@ -85,11 +85,6 @@ pub(crate) async fn what_was_broken_before_the_first_write_is_not_news() {
     for (name, toy, wait) in ways() {
         let checkout = Setup::new([row(Script::toy("toy", toy)).wait(wait)])
             .file("a.toy", "old\n")
-            .waits(|waits| {
-                if name == "late" {
-                    waits.baseline = Duration::from_millis(100);
-                }
-            })
             .make();
         if wait == ON_SAVE {
             // A compiler has only the disk: what it found before is what it found when it began.
@@ -102,17 +97,8 @@ pub(crate) async fn what_was_broken_before_the_first_write_is_not_news() {
             ask().await.unwrap();
         }
         let written = checkout.write("a.toy", "old\nnew\n").await;
-        let expected = match name {
-            // Less than 400 ms after the text before there is no baseline.
-            "late" => vec![undefined("old"), undefined("new")],
-            _ => vec![undefined("new")],
-        };
-        assert_eq!(new_of(&written), expected, "{name}");
-        assert_eq!(
-            written.joined_text().contains("may predate this edit"),
-            name == "late",
-            "{name}"
-        );
+        assert_eq!(new_of(&written), [undefined("new")], "{name}");
+        assert_eq!(perhaps_new_of(&written), Vec::<String>::new(), "{name}");
     }
 }
 
@@ -144,9 +130,12 @@ pub(crate) async fn a_baseline_that_is_missing_leaves_errors_in_doubt() {
     let written = checkout.write("a.toy", "old\nwarn w\nnew\n").await;
     assert_eq!(
         woven(&written),
-        "new diagnostics: 2 errors\na.toy\n  1:1 error[E1] undefined name old (toy) (may predate this \
-         edit)\n  3:1 error[E1] undefined name new (toy) (may predate this edit)"
+        "perhaps new, nothing is known from before: 2 errors\na.toy\n  1:1 error[E1] undefined name old (toy) (may predate \
+         this edit)\n  3:1 error[E1] undefined name new (toy) (may predate this edit)"
     );
+    assert_eq!(perhaps_new_of(&written), [undefined("old"), undefined("new")]);
+    let data = &written.data["diagnostics"];
+    assert_eq!((&data["new"], &data["new_total"]), (&json!([]), &json!(0)));
 }
 
 // spec: LSP-13
@@ -268,8 +257,9 @@ pub(crate) async fn created_files_are_announced_and_deleted_ones_forgotten() {
     assert_eq!(
         woven(&deleted),
         "new in other files: 1 error\nuser.toy\n  1:1 error[E1] undefined name area (toy)\n\
-         no errors or warnings in what was written, confirmed"
+         what was written is gone; 1 other file was looked at"
     );
+    assert_eq!(state_of(&deleted), "dirty");
     let log = checkout.until_sent("textDocument/didClose", 1).await;
     let names = about(&log, &uri);
     assert_eq!(names[names.len() - 2..], ["didClose", "deleted"]);
@@ -388,8 +378,8 @@ pub(crate) async fn open_files_that_are_too_many_to_ask_about_are_named() {
     }
     let written = checkout.write("lib.toy", "def areas\n").await;
     assert_eq!(new_of(&written).len(), 20);
-    let rest = "diagnostics unknown for other files: user01.toy, user00.toy (toy: at most 20 other open files are asked \
-                about)";
+    let rest = "no errors or warnings in what was written, and not every other file was looked at\n2 other files are open and \
+                were not looked at: user01.toy, user00.toy; `lsp` with the action diagnostics and the file \"*\" looks at all";
     assert!(woven(&written).ends_with(rest), "{}", woven(&written));
 }
 
@@ -408,9 +398,14 @@ pub(crate) async fn files_that_name_what_a_write_changes_are_opened_and_looked_a
     let written = checkout.write("lib.toy", "def areas\ndef other\n").await;
     // What they had before is none of it.
     assert_eq!(new_of(&written), vec![undefined("area"); 10]);
-    let rest = "diagnostics unknown for other files: user10.toy, user11.toy (toy: at most 10 files that name what a write \
-                changes are opened for it)";
+    let rest = "2 other files name `area` and were not looked at: user10.toy, user11.toy; `lsp` with the action diagnostics \
+                and the file \"*\" looks at all";
     assert!(woven(&written).ends_with(rest), "{}", woven(&written));
+    let others = &written.data["diagnostics"]["others"];
+    let expected = json!({ "looked_at": 10, "not_looked_at": ["user10.toy", "user11.toy"], "total": 12, "why": null });
+    assert_eq!(others, &expected);
+    let why = written.data["diagnostics"]["why"].as_str().unwrap();
+    assert!(!why.contains("confirmed"), "{why}");
     let log = checkout.log();
     let opened = |file: &str| {
         log.calls(OPEN)
@@ -419,6 +414,141 @@ pub(crate) async fn files_that_name_what_a_write_changes_are_opened_and_looked_a
             .count()
     };
     assert_eq!(["user00.toy", "plain.toy", "longer.toy"].map(opened), [1, 0, 0]);
+}
+
+/// The ways of telling in which a server looks at open files alone.
+fn open_alone() -> [(&'static str, Toy, &'static str); 4] {
+    [
+        ("pull", Toy::pull(), PULL),
+        ("versioned", Toy::push().others(Others::Open), VERSIONED),
+        ("late", Toy::push().settling(100).others(Others::Open), VERSIONED),
+        (
+            "unversioned",
+            Toy::push().unversioned().settling(50).others(Others::Open),
+            UNVERSIONED,
+        ),
+    ]
+}
+
+/// The server starts with the very write, and nobody opened a file before.
+// spec: LSP-13, LSP-16
+pub(crate) async fn a_first_write_tells_what_it_breaks_in_files_that_nobody_opened() {
+    for (name, toy, wait) in open_alone() {
+        for indexing in [false, true] {
+            let (toy, ready) = match indexing {
+                true => (toy.clone().indexing(300, [Says::Progress]), "progress"),
+                false => (toy.clone(), "at_once"),
+            };
+            let checkout = Setup::new([row(Script::toy("toy", toy)).wait(wait).ready(ready)])
+                .file("lib.toy", "def area\n")
+                .file("user.toy", "area\nold\n")
+                .file("plain.toy", "other\n")
+                .make();
+            let written = checkout.write("lib.toy", "def areas\n").await;
+            let found = [new_of(&written), perhaps_new_of(&written)].concat();
+            assert!(found.contains(&undefined("area")), "{name} {indexing}: {}", woven(&written));
+            let others = &written.data["diagnostics"]["others"];
+            assert_eq!(others["looked_at"], 1, "{name} {indexing}: {others}");
+            if !indexing {
+                assert_eq!(new_of(&written), [undefined("area")], "{name}");
+            }
+        }
+    }
+}
+
+/// A name that cannot be learnt in time leaves it unknown who needs it, and that is said.
+// spec: LSP-16
+pub(crate) async fn a_server_that_names_nothing_leaves_other_files_unknown() {
+    let silent = Rule::on("textDocument/documentSymbol").then([Step::Silence]);
+    let checkout = Setup::new([row(Script::toy("toy", Toy::pull()).rule(silent)).wait(PULL)])
+        .file("lib.toy", "def area\n")
+        .file("user.toy", "area\n")
+        .make();
+    checkout.diagnostics("lib.toy").await;
+    let written = checkout.write("lib.toy", "def areas\n").await;
+    assert_eq!(
+        woven(&written),
+        "no errors or warnings in what was written, and not every other file was looked at\nother files were not looked at \
+         (toy: the server did not answer in time); `lsp` with the action diagnostics and the file \"*\" looks at all"
+    );
+    assert_eq!(written.data["diagnostics"]["others"]["total"], Value::Null);
+}
+
+/// A command tells that a file is gone, and not what it had.
+// spec: LSP-13, LSP-16
+pub(crate) async fn a_file_that_goes_is_looked_for_by_its_name() {
+    for (name, toy, wait) in open_alone() {
+        let checkout = Setup::new([row(Script::toy("toy", toy.watched())).wait(wait)])
+            .file("area.toy", "def area\n")
+            .file("user.toy", "area\n")
+            .file("plain.toy", "# nothing\n")
+            .make();
+        let gone = checkout.call("shell", json!({ "files": [{ "path": "area.toy" }] })).await;
+        let gone = gone.unwrap();
+        let found = [new_of(&gone), perhaps_new_of(&gone)].concat();
+        assert_eq!(found, [undefined("area")], "{name}: {}", woven(&gone));
+        assert_eq!(state_of(&gone), "dirty", "{name}");
+        let plain = checkout.call("shell", json!({ "files": [{ "path": "plain.toy" }] })).await;
+        let plain = plain.unwrap();
+        assert!(!woven(&plain).contains("confirmed"), "{name}: {}", woven(&plain));
+        assert_ne!(state_of(&plain), "clean", "{name}");
+    }
+}
+
+// spec: LSP-16
+pub(crate) async fn a_deletion_is_unknown_while_a_server_is_not_ready() {
+    let unhealthy = Step::ServerStatus {
+        health: "error".to_owned(),
+        quiescent: true,
+        message: Some("no workspace".to_owned()),
+    };
+    let script = Script::toy("toy", Toy::push()).on("initialized", [unhealthy]);
+    let checkout =
+        Setup::new([row(script)]).file("area.toy", "def area\n").file("user.toy", "area\n").make();
+    let gone = checkout.call("shell", json!({ "files": [{ "path": "area.toy" }] })).await.unwrap();
+    assert_eq!(state_of(&gone), "unknown");
+    let text = woven(&gone);
+    assert!(text.contains("not ready: no workspace"), "{text}");
+}
+
+/// What a command changed is not told with the text from before.
+// spec: LSP-16
+pub(crate) async fn what_a_command_changed_is_known_where_the_file_was_open() {
+    let checkout = Setup::new([pull()])
+        .file("lib.toy", "def area\nold\n")
+        .file("user.toy", "area\n")
+        .make();
+    let write = |text: &str| {
+        let args = json!({ "files": [{ "path": "lib.toy", "text": text }] });
+        checkout.call("shell", args)
+    };
+    let first = write("def areas\nold\n").await.unwrap();
+    let text = woven(&first);
+    assert!(text.contains("(toy: what changed in lib.toy is not known)"), "{text}");
+    assert_eq!((new_of(&first), perhaps_new_of(&first)), (vec![], vec![undefined("old")]));
+    // From here on it is open.
+    let second = write("def length\nold\n").await.unwrap();
+    assert_eq!(second.data["diagnostics"]["others"]["total"], 0, "{}", woven(&second));
+}
+
+/// What is delivered late has the other files too.
+// spec: LSP-13, LSP-16
+pub(crate) async fn a_write_that_settles_late_tells_of_files_that_nobody_opened() {
+    let slow = Rule::on(CHANGE).nth(Nth::Only(1)).then([Step::Wait(700), Step::Default]);
+    let toy = Toy::push().others(Others::All);
+    let checkout = Setup::new([row(Script::toy("toy", toy).rule(slow))])
+        .file("lib.toy", "def area\n")
+        .file("user.toy", "area\nold\n")
+        .waits(|waits| waits.write = Duration::from_millis(300))
+        .make();
+    checkout.diagnostics("lib.toy").await;
+    let written = checkout.write("lib.toy", "def areas\n").await;
+    assert_eq!(state_of(&written), "unknown");
+    let mut told = String::new();
+    while !told.contains("new in other files: 1 error\nuser.toy\n  1:1 error[E1] undefined name area (toy)") {
+        told = until_late(&checkout).await;
+        assert!(!told.contains("name old"), "{told}");
+    }
 }
 
 // spec: LSP-13, LSP-16
@@ -591,7 +721,8 @@ pub(crate) async fn an_untrusted_checkout_gets_what_needs_no_code_of_it_and_is_t
     assert_eq!(
         woven(&written),
         format!(
-            "new diagnostics: 1 error\na.toy\n  1:1 error[E1] undefined name areas (toy) (may predate this edit)\n{rest}"
+            "perhaps new, nothing is known from before: 1 error\na.toy\n  1:1 error[E1] undefined name areas (toy) (may \
+             predate this edit)\n{rest}"
         )
     );
     let fixed = checkout.write("a.toy", "def area\n").await;
@@ -704,7 +835,7 @@ pub(crate) async fn a_save_waits_until_the_server_has_read_the_project() {
     let checkout = Setup::new([row(script).ready("server_status").wait(ON_SAVE)])
         .file("a.toy", "def area\n")
         .make();
-    assert_eq!(new_of(&checkout.write("a.toy", "areas\n").await), [undefined("areas")]);
+    assert_eq!(perhaps_new_of(&checkout.write("a.toy", "areas\n").await), [undefined("areas")]);
     // By the server's own clock: it says that it is ready so long after this.
     let log = checkout.log();
     let (begun, saved) = (log.calls("initialized")[0].at_ms, log.calls(SAVE)[0].at_ms);

@@ -1,7 +1,6 @@
 //! The files beside the written ones, whose errors a write may have made.
 
 use std::{
-    collections::HashMap,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -9,12 +8,13 @@ use std::{
 use agent_workspace::WorkspacePath;
 use futures::future::join_all;
 
-use super::{Target, key, observed, seen, servers};
+use super::{Target, Write, key, observed, seen, servers};
 use crate::{
     Lsp,
-    ledger::{Observed, Snapshot as Seen, Unsettled},
+    ledger::{Beside, Observed, Snapshot as Seen, Unsettled},
     server::{Checks, Readiness, Sent, Settled, State},
     supervisor::Running,
+    table::{Rebuild, Wait},
 };
 
 /// How many other open files are asked about after a write.
@@ -34,31 +34,51 @@ struct Other {
 }
 
 impl Lsp {
-    /// Takes in what a server says of other files before it is told of the write.
+    /// Takes in what a server says of other files before it is told of the write. Some of them were opened for it.
     pub(super) async fn baselines_beside(
         &self,
-        targets: &[Target],
+        write: &Write,
         running: &Arc<Running>,
+        opened: &[WorkspacePath],
         until: Instant,
     ) {
         let _used = running.hold();
-        if running.client.readiness() != Readiness::Ready {
+        if running.client.ready(until).await != Readiness::Ready {
             return;
         }
         let client = &running.client;
+        let mut targets = write.targets.iter();
+        let is_late = targets.any(|target| target.serves(running) && target.is_past());
+        let is_checked = matches!(client.wait(), Wait::CompilerOnSave(_));
         if client.last_sent().at.elapsed() < client.wait().beside() && !client.is_asked() {
-            running.client.told.quiet(BESIDE_QUIET, until, State::publishes).await;
+            client.told.quiet(BESIDE_QUIET, until, State::publishes).await;
         }
-        let others = self.others(targets, running, 0);
+        let mut others = self.others(&write.targets, running, 0);
+        let is_new = |file: &&WorkspacePath| others.iter().all(|other| other.file != **file);
+        let more: Vec<_> = opened.iter().filter(is_new).cloned().collect();
+        others.extend(more.into_iter().filter_map(|file| self.other(running, file)));
         let needed = |other: &Other| self.ledger().needs_baseline(&other.shown, &running.id);
         let others: Vec<_> = others.into_iter().filter(needed).take(OTHER_BASELINES).collect();
         let looks = others.iter().map(|other| async move {
-            let snapshot = running
-                .client
-                .settled_beside(&other.file, &other.shown, &other.sent, Checks::Past, until)
-                .await;
+            let Other { file, shown, sent } = other;
+            let is_pushed = matches!(
+                client.wait(),
+                Wait::PushVersioned { .. } | Wait::PushUnversioned { .. }
+            );
+            let snapshot = if is_forced(running) || is_late && !is_checked {
+                // What it reads from the disk is another by now.
+                let published = client.published(&client.path(file));
+                if !published.is_some_and(|published| published.at < write.called) {
+                    return;
+                }
+                client.as_published(file, shown, sent, until)
+            } else if is_pushed && opened.contains(file) {
+                client.settled(file, shown, sent, Checks::Past, until).await
+            } else {
+                client.settled_beside(file, shown, sent, Checks::Past, until).await
+            };
             if matches!(snapshot.settled, Settled::Yes(_)) {
-                self.ledger().baseline(&other.shown, &running.id, snapshot.diagnostics);
+                self.ledger().baseline(shown, &running.id, snapshot.diagnostics);
             }
         });
         join_all(looks).await;
@@ -67,18 +87,24 @@ impl Lsp {
     /// The files beside the written ones, whose errors a write may have made.
     pub(super) async fn observe_beside(
         &self,
-        targets: &[Target],
-        marks: &HashMap<String, u64>,
+        write: &Write,
         deadline: Instant,
     ) -> Vec<Observed> {
+        let targets = &write.targets;
         let is_there = targets.iter().any(|target| target.after.is_some());
         let looks = servers(targets).into_iter().map(|running| async move {
             let _used = running.hold();
-            let mark = marks.get(&key(running)).copied().unwrap_or_default();
-            if !running.client.is_asked() {
-                self.pushed_beside(targets, running, mark, deadline).await;
+            let mark = write.marks.get(&key(running)).copied().unwrap_or_default();
+            if let Readiness::Unhealthy(why) | Readiness::Busy(why) =
+                running.client.ready(deadline).await
+            {
+                let why = format!("not ready: {why}");
+                return self.unobserved_of(write, running, &why);
             }
-            let others = self.others(targets, running, mark);
+            if !running.client.is_asked() {
+                self.pushed_beside(write, running, mark, deadline).await;
+            }
+            let others = self.others_of(write, running, mark);
             let checks = self.shared.supervisor.checks();
             let looks = others.iter().map(|other| async move {
                 let snapshot = running
@@ -106,26 +132,41 @@ impl Lsp {
         files
             .skip(OTHER_FILES)
             .map(|file| {
-                let why = format!("at most {OTHER_FILES} other open files are asked about");
-                let why = Seen::Unsettled(Unsettled::NotLookedFor { why });
+                let why = Seen::Unsettled(Unsettled::NotLookedAt(Beside::Open));
                 Observed::new(self.show(&file), &running.id, why)
             })
             .collect()
     }
 
     /// The files beside the written ones that are looked at when those have settled, which is later.
-    pub(super) fn unobserved_beside(&self, targets: &[Target]) -> Vec<Observed> {
-        let asked = servers(targets).into_iter().filter(|running| running.client.is_asked());
-        asked
-            .flat_map(|running| {
-                let others = self.others(targets, running, u64::MAX);
-                others.into_iter().map(|other| {
-                    let why = "looked at after the written files".to_owned();
-                    let why = Seen::Unsettled(Unsettled::TimedOut { waiting_for: why });
-                    Observed::new(&other.shown, &running.id, why)
-                })
-            })
-            .collect()
+    pub(super) fn unobserved_beside(&self, write: &Write) -> Vec<Observed> {
+        let all = servers(&write.targets).into_iter();
+        let why = "looked at after the written files";
+        all.flat_map(|running| self.unobserved_of(write, running, why)).collect()
+    }
+
+    fn unobserved_of(&self, write: &Write, running: &Running, why: &str) -> Vec<Observed> {
+        let others = self.others_of(write, running, u64::MAX).into_iter();
+        let others = others.map(|other| {
+            let why = Unsettled::TimedOut { waiting_for: why.to_owned() };
+            Observed::new(&other.shown, &running.id, Seen::Unsettled(why))
+        });
+        others.collect()
+    }
+
+    /// Those, and the files that were opened for the write.
+    fn others_of(&self, write: &Write, running: &Running, since: u64) -> Vec<Other> {
+        let mut others = self.others(&write.targets, running, since);
+        let opened = write.users.get(&key(running)).map_or(&[][..], |users| &users.opened);
+        let is_new = |file: &&WorkspacePath| others.iter().all(|other| other.file != **file);
+        let more: Vec<_> = opened.iter().filter(is_new).cloned().collect();
+        others.extend(more.into_iter().filter_map(|file| self.other(running, file)));
+        others
+    }
+
+    fn other(&self, running: &Running, file: WorkspacePath) -> Option<Other> {
+        let sent = Sent { synced: running.client.as_known(&file)? };
+        Some(Other { shown: self.show(&file), file, sent })
     }
 
     /// Files that were not written and of which a server has something to say: those that it has open,
@@ -143,22 +184,32 @@ impl Lsp {
             let new: Vec<_> = inside.filter(is_new).collect();
             files.extend(new);
         }
-        let other = |file: WorkspacePath| {
-            let sent = Sent { synced: client.as_known(&file)? };
-            Some(Other { shown: self.show(&file), file, sent })
-        };
-        files.into_iter().filter_map(other).collect()
+        files.into_iter().filter_map(|file| self.other(running, file)).collect()
     }
 
     /// Waits for what a server publishes for the files beside the written ones.
     async fn pushed_beside(
         &self,
-        targets: &[Target],
+        write: &Write,
         running: &Running,
         mark: u64,
         deadline: Instant,
     ) {
         let told = &running.client.told;
+        let targets = &write.targets;
+        let opened = write.users.get(&key(running)).map_or(&[][..], |users| &users.opened);
+        if !opened.is_empty() {
+            // It publishes for them anew where they have something else now.
+            let paths: Vec<_> = opened.iter().map(|file| running.client.path(file)).collect();
+            let all = |state: &State| {
+                let is_new = |path| {
+                    state.published(path).is_some_and(|published| published.sequence > mark)
+                };
+                paths.iter().all(|path| is_new(path)).then_some(())
+            };
+            let end = running.client.last_sent().at + running.client.wait().beside();
+            told.until(end.min(deadline), all).await;
+        }
         if targets.iter().all(|target| target.after.is_none()) {
             // Nothing was written that it would publish for first.
             let publishes = told.look().publishes();
@@ -176,6 +227,11 @@ impl Lsp {
         }
         told.quiet(BESIDE_QUIET, deadline, State::publishes).await;
     }
+}
+
+/// Whether it looks at an open file again only when it is made to.
+fn is_forced(running: &Running) -> bool {
+    matches!(running.client.wait(), Wait::PushVersioned { rebuild: Rebuild::Forced, .. })
 }
 
 /// The files that a server has open beside the written ones, where it is asked for diagnostics.

@@ -7,9 +7,10 @@ use std::{
 
 use agent_workspace::WorkspacePath;
 
+use super::Write;
 use crate::{
     Lsp,
-    ledger::{Report, Ticket, Unsettled},
+    ledger::{Origin, Report, Ticket, Unsettled},
     lsp::Shared,
     server::Settled,
 };
@@ -66,10 +67,52 @@ impl Late {
     }
 }
 
+/// The files beside those of a write that settles late: what was published for them meanwhile, and what is open.
+struct LateBeside {
+    shared: Weak<Shared>,
+    write: Write,
+    tickets: Vec<Ticket>,
+}
+
+impl LateBeside {
+    async fn wait(self) {
+        let end = Instant::now() + LATE_WAITS;
+        while Instant::now() < end {
+            let slice = Instant::now() + LATE_SLICE;
+            {
+                let Some(lsp) = self.shared.upgrade().map(|shared| Lsp { shared }) else { return };
+                let is_waited =
+                    self.tickets.iter().any(|ticket| lsp.ledger().is_waited_for(ticket));
+                if !is_waited {
+                    self.tell(&lsp).await;
+                    return;
+                }
+            }
+            tokio::time::sleep_until(slice.into()).await;
+        }
+    }
+
+    async fn tell(&self, lsp: &Lsp) {
+        let _one = lsp.shared.settling.lock().await;
+        let deadline = Instant::now() + lsp.shared.waits.write;
+        let observed = lsp.observe_beside(&self.write, deadline).await;
+        let report = lsp.ledger().late_beside(observed);
+        report.into_iter().for_each(|report| lsp.tell_late(report));
+    }
+}
+
 impl Lsp {
     /// Goes on waiting for what was not there in time, and keeps it for the next result.
-    pub(super) fn wait_for_late(&self, report: &Report) {
+    pub(super) fn wait_for_late(&self, report: &Report, write: Write) {
         let comes = |why: &Unsettled| !matches!(why, Unsettled::NotLookedFor { .. });
+        let written = report.pending.iter().filter(|pending| {
+            pending.origin == Origin::Written && comes(&pending.why)
+        });
+        let tickets: Vec<_> = written.map(|pending| pending.ticket.clone()).collect();
+        if !tickets.is_empty() {
+            let shared = Arc::downgrade(&self.shared);
+            tokio::spawn(LateBeside { shared, write, tickets }.wait());
+        }
         for pending in report.pending.iter().filter(|pending| comes(&pending.why)) {
             let shown = pending.ticket.file().to_owned();
             let Ok(file) = self.file(&shown) else { continue };

@@ -1,9 +1,14 @@
-//! Files that name what a write changes and that nobody opened: a server that is asked for diagnostics is asked about open files
-//! alone.
+//! Files that name what a write changes and that nobody opened: most servers look at open files alone.
 
-use std::{ops::Range, sync::Arc, time::Instant};
+use std::{
+    ops::Range,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use agent_workspace::MAX_SEARCH_BYTES;
+use agent_workspace::{MAX_SEARCH_BYTES, WorkspacePath};
+use futures::future::join_all;
 use memchr::memmem;
 use serde_json::{Value, json};
 use similar::{Algorithm, DiffTag, capture_diff_slices_deadline};
@@ -11,18 +16,24 @@ use similar::{Algorithm, DiffTag, capture_diff_slices_deadline};
 use super::Target;
 use crate::{
     Lsp,
-    ledger::{Observed, Snapshot as Seen, Unsettled},
+    ledger::{Beside, Observed, Snapshot as Seen, Unsettled},
     position::Document,
-    server::{Readiness, requests::DocumentSymbol},
+    server::{Checks, Readiness, requests::DocumentSymbol, words},
     supervisor::Running,
-    table::Wait,
+    table::{self, Role, Wait},
 };
 
 /// How many of them are opened for one write.
 const USERS: usize = 10;
 
+/// How long files are looked for after the server took all the time there was.
+const SEARCH: Duration = Duration::from_millis(200);
+
 /// How many names are looked for.
 const NAMES: usize = 20;
+
+/// What a server is asked for the names of a file.
+const SYMBOLS: &str = "textDocument/documentSymbol";
 
 /// The kinds of the protocol whose inside nobody else names: method, constructor, function.
 const CALLABLE: [u64; 3] = [6, CONSTRUCTOR, 12];
@@ -33,34 +44,92 @@ const CONSTRUCTOR: u64 = 9;
 /// So begins what others do not name, such as `__init__`.
 const SPECIAL: &str = "__";
 
+/// How a line begins that gives others names and that no server lists as a symbol: a macro, and what is handed on.
+const GIVES_NAMES: [&str; 3] = ["#define", "export", "pub use"];
+
+/// Names of files that are named by their folder.
+const OF_FOLDER: [&str; 4] = ["__init__", "index", "mod", "lib"];
+
+/// What is known of the files that name what a write changes, before a server is told of it.
+#[derive(Debug, Default)]
+pub(super) struct Users {
+    /// The names.
+    pub names: Vec<String>,
+    /// The files that were opened for it.
+    pub opened: Vec<WorkspacePath>,
+    /// The files that were too many.
+    left: Vec<WorkspacePath>,
+    /// Why they are not known.
+    pub unknown: Vec<String>,
+}
+
+impl Users {
+    fn unknown(running: &Running, why: &str) -> Self {
+        Self { unknown: vec![format!("{}: {why}", running.id)], ..Self::default() }
+    }
+
+    /// Those that were too many, as observed.
+    pub(super) fn left<'a>(
+        &'a self,
+        lsp: &'a Lsp,
+        running: &'a Running,
+    ) -> impl Iterator<Item = Observed> + use<'a> {
+        self.left.iter().map(|file| {
+            let why = Seen::Unsettled(Unsettled::NotLookedAt(Beside::Named));
+            Observed::new(lsp.show(file), &running.id, why)
+        })
+    }
+}
+
 impl Lsp {
-    /// Opens them before the server is told of the write, so that what is said of them then is known from before. Gives those
-    /// that were too many. Where there is no time to find them none is opened.
+    /// Until when what is there before a write is looked for: a server that starts with the write gets as long as there is.
+    pub(super) fn until(&self, running: &Running, deadline: Instant) -> Instant {
+        let now = Instant::now();
+        let short = now + self.shared.waits.baseline;
+        let long = now + deadline.saturating_duration_since(now) / 3;
+        let until = match running.client.readiness() {
+            Readiness::Busy(_) => short.max(long),
+            Readiness::Ready if running.client.age() < YOUNG => short.max(long),
+            _ => short,
+        };
+        until.min(deadline)
+    }
+
+    /// Opens them before the server is told of the write, so that what is said of them then is known from before.
     pub(super) async fn open_users(
         &self,
         targets: &[Target],
         running: &Arc<Running>,
         until: Instant,
-    ) -> Vec<Observed> {
+    ) -> Users {
         let client = &running.client;
-        if !matches!(client.wait(), Wait::Pull {}) || client.readiness() != Readiness::Ready {
-            return Vec::new();
+        if !self.has_to_open(running) {
+            return Users::default();
         }
         let _used = running.hold();
-        let mut names = Vec::new();
-        for target in targets {
-            if target.servers.iter().any(|one| Arc::ptr_eq(one, running)) {
-                names.extend(self.changed_names(target, running, until).await);
+        let room = until.saturating_duration_since(Instant::now()).min(SEARCH);
+        let mine = targets.iter().filter(|target| {
+            target.serves(running) && client.row().is_used(target.file.rel())
+        });
+        let named = mine.map(|target| self.changed_names(target, running, until));
+        let (mut names, mut unknown) = (Vec::new(), Vec::new());
+        for named in join_all(named).await {
+            match named {
+                Ok(named) => names.extend(named),
+                Err(why) => unknown.push(format!("{}: {why}", running.id)),
             }
         }
-        names.sort();
-        names.dedup();
+        // Those that come first are looked for first.
+        let mut known = std::collections::HashSet::new();
+        names.retain(|name| !name.is_empty() && known.insert(name.clone()));
         names.truncate(NAMES);
         if names.is_empty() {
-            return Vec::new();
+            return Users { unknown, ..Users::default() };
         }
+        // Who took all the time to name them leaves some to look for them.
+        let until = until.max(Instant::now() + room);
         let search = {
-            let (lsp, running) = (self.clone(), Arc::clone(running));
+            let (lsp, running, names) = (self.clone(), Arc::clone(running), names.clone());
             tokio::task::spawn_blocking(move || {
                 let finders: Vec<_> = names.iter().map(memmem::Finder::new).collect();
                 let has = |text: &[u8]| finders.iter().any(|name| has_word(text, name));
@@ -68,43 +137,106 @@ impl Lsp {
             })
         };
         let Ok(Ok(Some(mut files))) = tokio::time::timeout_at(until.into(), search).await else {
-            return Vec::new();
+            let users = Users::unknown(running, "those that name what changed were not found in time");
+            return Users { names, ..users };
         };
         files.retain(|file| targets.iter().all(|target| target.file != *file));
-        let rest = files.split_off(USERS.min(files.len()));
+        let left = files.split_off(USERS.min(files.len()));
         for file in &files {
             // What the write changed is not to be told yet, as it is where files are sent.
             if let Ok(text) = self.shared.workspace.read_up_to(file, MAX_SEARCH_BYTES) {
                 client.open_before(file, Document::decode(&text.bytes));
             }
         }
-        rest.iter()
-            .map(|file| {
-                let why = format!(
-                    "at most {USERS} files that name what a write changes are opened for it"
-                );
-                let why = Seen::Unsettled(Unsettled::NotLookedFor { why });
-                Observed::new(self.show(file), &running.id, why)
-            })
-            .collect()
+        Users { names, opened: files, left, unknown }
     }
 
-    /// The names of what stood on the lines that a write changed, as the server knows them from before.
+    /// Whether a server looks at the files that a write may break only where they are open.
+    pub(super) fn has_to_open(&self, running: &Running) -> bool {
+        let row = running.client.row();
+        let is_checked = matches!(row.wait, Wait::CompilerOnSave(_))
+            && self.shared.supervisor.checks() == Checks::Run;
+        row.users == table::Users::Opened && row.role == Role::Full && !is_checked
+    }
+
+    /// The names of what stood on the lines that a write changed, as the server knows them from before; of a file that is gone
+    /// its own and those at its top.
     async fn changed_names(
         &self,
         target: &Target,
         running: &Arc<Running>,
         until: Instant,
-    ) -> Vec<String> {
-        let Some(before) = &target.before else { return Vec::new() };
-        let changed = changed(before, target.after.as_deref().unwrap_or_default(), until);
+    ) -> Result<Vec<String>, String> {
+        if !target.existed {
+            return Ok(Vec::new());
+        }
+        let mut names = Vec::new();
+        if target.after.is_none() {
+            names.extend(stem(target.file.rel()));
+        }
+        let before = match (&target.before, &target.after) {
+            (Some(before), _) => before,
+            (None, None) => return Ok(names),
+            (None, Some(_)) => {
+                return Err(format!("what changed in {} is not known", target.shown));
+            }
+        };
+        let changes = changed(before, target.after.as_deref().unwrap_or_default(), until);
+        if changes.is_empty() {
+            return Ok(names);
+        }
+        if running.client.offers(SYMBOLS).is_none() {
+            return Err("it names no symbols".to_owned());
+        }
         running.client.open_before(&target.file, Document::new(before.as_str()));
         let params = json!({ "textDocument": { "uri": running.client.uri(&target.file) } });
-        let symbols = running.client.ask::<DocumentSymbol>(params, until).await;
-        let mut names = Vec::new();
-        collect(&symbols.unwrap_or_default(), None, &changed, &mut names);
-        names
+        let symbols = match running.client.ask::<DocumentSymbol>(params, until).await {
+            Ok(symbols) => symbols,
+            Err(_) if target.after.is_none() => return Ok(names),
+            Err(error) => return Err(words(&error)),
+        };
+        if target.after.is_none() {
+            let top = symbols.as_array().into_iter().flatten();
+            names.extend(top.map(|symbol| name_of(symbol).to_owned()));
+            return Ok(names);
+        }
+        for change in changes {
+            if !collect(&symbols, None, std::slice::from_ref(&change), &mut names) {
+                let lines = before.lines().skip(change.start).take(change.len());
+                let lines = lines.filter(|line| {
+                    GIVES_NAMES.iter().any(|begin| line.trim_start().starts_with(begin))
+                });
+                names.extend(lines.flat_map(words_of).map(str::to_owned));
+            }
+        }
+        Ok(names)
     }
+}
+
+/// How long a server is taken for one that may still read the project, whatever it says.
+const YOUNG: Duration = Duration::from_secs(5);
+
+/// What others call a file.
+fn stem(path: &Path) -> Option<String> {
+    let stem = path.file_stem()?.to_str()?;
+    let stem = stem.strip_suffix(".d").unwrap_or(stem);
+    let folder = || path.parent()?.file_name()?.to_str();
+    let name = if OF_FOLDER.contains(&stem) { folder().unwrap_or(stem) } else { stem };
+    Some(name.to_owned())
+}
+
+/// The words of a line that may be names.
+fn words_of(line: &str) -> impl Iterator<Item = &str> {
+    const KEYWORDS: [&str; 12] = [
+        "define", "export", "pub", "use", "from", "const", "function", "class", "type", "interface",
+        "default", "let",
+    ];
+    let words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    words.filter(|word| word.len() > 1 && !KEYWORDS.contains(word))
+}
+
+fn name_of(symbol: &Value) -> &str {
+    last_word(symbol["name"].as_str().unwrap_or_default())
 }
 
 /// The lines of the text before, from 0, that are others now; an empty range is where lines came in.
@@ -140,7 +272,7 @@ fn collect(
         }
         found = true;
         let kind = symbol["kind"].as_u64().unwrap_or_default();
-        let name = last_word(symbol["name"].as_str().unwrap_or_default());
+        let name = name_of(symbol);
         let is_inside =
             !CALLABLE.contains(&kind) && collect(&symbol["children"], Some(name), changed, into);
         if !is_inside {
