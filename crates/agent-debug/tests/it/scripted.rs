@@ -55,7 +55,7 @@ impl Fake {
         ];
         let checkout = Checkout::with(files, &[stubs.path().to_owned()], trust);
         elf(&checkout.folder.path().join("prog"));
-        Self { checkout, log, program, stubs: stubs }
+        Self { checkout, log, program, stubs }
     }
 
     /// One that speaks as lldb does.

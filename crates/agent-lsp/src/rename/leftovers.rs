@@ -120,7 +120,9 @@ impl Leftovers {
             let (lines, files) = (counted(self.total, "line"), counted(self.files, "file"));
             let among = match self.looked {
                 Where::Workspace => "",
-                Where::Renamed => " among those it was renamed in, since no other file can mean it",
+                Where::Renamed => {
+                    " among those it was renamed in, the only ones looked at, since it is a function's own by the server's symbols"
+                }
             };
             out = format!(
                 "`{old}` still stands as text in {lines} of {files}{among} (comments, strings, other languages, other symbols \

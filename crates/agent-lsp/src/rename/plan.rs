@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 
 use super::{
     Compared, Leftovers, Reference, Where, check_complete, check_name, check_not_empty,
-    check_ranges, leftovers, ranges::stands_at, standing::Standing,
+    check_ranges, leftovers,
+    ranges::stands_at,
+    standing::{Standing, is_member},
 };
 use crate::{
     Lsp,
@@ -213,8 +215,15 @@ impl Lsp {
         let deadline = asked.deadline;
         let symbols = self.symbols_of(&asked.running, &at.file, usize::MAX, deadline).await;
         let Ok(symbols) = symbols else { return Standing::default() };
-        let line = usize::try_from(defined.line).map_or(usize::MAX, |line| line + 1);
-        Standing::of(&symbols.symbols, Language::by_id(&client.language(&at.file)), names, line)
+        let Ok(Sent { synced, .. }) = client.send_file(&at.file) else {
+            return Standing::default();
+        };
+        let offset = synced.document.nearest_offset(defined, client.encoding());
+        let line = synced.document.place(offset).line;
+        let language = Language::by_id(&client.language(&at.file));
+        let standing = Standing::of(&symbols.symbols, language, names, line);
+        let member = is_member(language, synced.document.text(), offset, names.0);
+        Standing { local: standing.local && !member, ..standing }
     }
 
     /// Asks whether the place can be renamed, where the server takes that question.

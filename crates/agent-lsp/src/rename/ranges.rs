@@ -91,21 +91,21 @@ fn mismatch(file: &FileEdits, language: &Language, range: &Range<usize>, old: &s
     let covered = clip(&text[range.clone()], SHOWN_RANGE).text;
     let line = file.document.line(place.line).unwrap_or_default().trim();
     let at = format!("{}:{}:{}", file.file, place.line, place.column);
-    let (code, message) = if is_identifier(language, text, range) {
+    let error = if is_identifier(language, text, range) {
         let message = format!(
             "the server's edit at {at} covers `{covered}`, which is another name than `{old}`: it would rename another symbol, \
-             as that which `{old}` is an alias of, or counts positions otherwise than it says; nothing was written, so name the place where the symbol meant is defined, \
-             or rename by hand"
+             as that which `{old}` is an alias of, or counts positions otherwise than it says; nothing was written, so name the \
+             place where the symbol meant is defined, or rename by hand"
         );
-        ("other_symbol", message)
+        ToolError::new(ErrorKind::Failed, "other_symbol", message)
     } else {
         let message = format!(
             "position encoding mismatch: the server's edit at {at} covers `{covered}` and not `{old}`, so it counts positions \
              otherwise than it says, or has another text; nothing was written, so rename with another server or by hand"
         );
-        ("position_encoding_mismatch", message)
+        ToolError::new(ErrorKind::Failed, "position_encoding_mismatch", message)
     };
-    ToolError::new(ErrorKind::Failed, code, message).with_data(json!({
+    error.with_data(json!({
         "file": file.file, "line": place.line, "column": place.column, "covered": covered,
         "text": clip(line, SHOWN_RANGE * 4).text,
     }))

@@ -41,6 +41,15 @@ impl Standing {
     }
 }
 
+/// Whether a name is defined as a member of something, as `self.total = 0` and the key of `{ total: 0 }` are: such is not listed
+/// by every server, and anybody may mean it. A parameter with a type is taken for a key where the two look alike.
+pub(super) fn is_member(language: &Language, text: &str, start: usize, name: &str) -> bool {
+    let (before, rest) = text.split_at(start.min(text.len()));
+    let after = rest.get(name.len()..).unwrap_or_default().trim_start();
+    let keyed = language.ids.iter().any(|id| ["javascript", "typescript"].contains(id));
+    before.ends_with('.') || (keyed && after.trim_start_matches('?').starts_with(':'))
+}
+
 /// The name without the parameters that some servers put behind it.
 fn bare(name: &str) -> &str {
     name.split_once('(').map_or(name, |(bare, _)| bare)
@@ -80,6 +89,19 @@ mod tests {
         assert_eq!(of(4, "area", "size"), taken(false, "lib.py:5"));
         assert_eq!(of(5, "size", "area"), taken(false, "lib.py:4"));
         assert_eq!(of(2, "parameter", "x"), free(true));
+        let member = |language: &str, text: &str| {
+            is_member(Language::by_id(language), text, text.find("total").unwrap(), "total")
+        };
+        assert!(member("python", "self.total = 0"));
+        assert!(member("typescript", "return { total: 0 }"));
+        assert!(member("typescript", "(total?: number)"), "it may be one");
+        for (language, text) in [
+            ("python", "def f(total: int)"),
+            ("go", "total := 0"),
+            ("typescript", "const total = 0"),
+        ] {
+            assert!(!member(language, text), "{text}");
+        }
         let none = Standing::of(&[], Language::by_id("python"), ("a", "b"), 1);
         assert_eq!(none, free(false), "nothing is known");
     }

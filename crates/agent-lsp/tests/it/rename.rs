@@ -383,8 +383,8 @@ fn what_is_left_of_the_old_name_is_told_with_its_total() {
     let own = rename::leftovers(&checkout.workspace, changes.plan(), "area", Where::Renamed, &stop);
     assert_eq!(
         own.unwrap().text("area"),
-        "`area` still stands as text in 1 line of 1 file among those it was renamed in, since no other file can mean it (comments, \
-         strings, other languages, other symbols of that name, or code that the server does not know):\n  lib.py:2: # area and area"
+        "`area` still stands as text in 1 line of 1 file among those it was renamed in, the only ones looked at, since it is a function's own by the \
+         server's symbols (comments, strings, other languages, other symbols of that name, or code that the server does not know):\n  lib.py:2: # area and area"
     );
     let none =
         rename::leftovers(&checkout.workspace, changes.plan(), "volume", Where::Workspace, &stop)

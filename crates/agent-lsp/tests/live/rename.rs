@@ -62,7 +62,16 @@ pub(crate) async fn an_alias_is_renamed_where_it_stands(live: &'static Live) {
         session.put(file, text);
         let line = session.line((file, part));
         let args = json!({ "file": file, "line": line, "symbol": "tot", "new_name": "sum" });
-        let renamed = session.call_rename(args).await.unwrap();
+        let renamed = session.call_rename(args).await;
+        if language.folder == "rust" {
+            // The server itself takes none, and that is what is told.
+            let error = renamed.unwrap_err();
+            assert_eq!(error.code, "cannot_rename", "{error}");
+            assert!(error.message.contains("aliases is currently unsupported"), "{error}");
+            assert_eq!(session.read(file), text);
+            continue;
+        }
+        let renamed = renamed.unwrap();
         let told = renamed.joined_text();
         assert_eq!(renamed.data["files"], json!([{ "file": file, "edits": 2 }]), "{told}");
         let expected = text.replace("as tot", "as sum").replace("tot(", "sum(");

@@ -162,9 +162,11 @@ impl Session {
         fs::read_to_string(self.root.join(file)).unwrap()
     }
 
-    /// Changes a file as a shell does.
+    /// Makes or changes a file as a shell does, with its folders.
     pub(crate) fn put(&self, file: &str, text: &str) {
-        fs::write(self.root.join(file), text).unwrap();
+        let path = self.root.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
     }
 
     /// The number of the one line that holds a text.
