@@ -256,11 +256,7 @@ impl Lsp {
         }
     }
 
-    async fn observe(
-        &self,
-        write: &Write,
-        deadline: Instant,
-    ) -> Vec<Observed> {
+    async fn observe(&self, write: &Write, deadline: Instant) -> Vec<Observed> {
         let targets = &write.targets;
         let there = targets.iter().filter(|target| target.after.is_some());
         let pairs: Vec<_> =
