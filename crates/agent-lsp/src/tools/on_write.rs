@@ -201,6 +201,7 @@ impl Lsp {
         for target in targets {
             for running in &target.servers {
                 let needed = self.ledger().needs_baseline(&target.shown, &running.id);
+                let needed = needed && running.client.was_checked_before(write.called);
                 if let (Some(before), true) = (&target.before, needed) {
                     let until = self.until(running, deadline);
                     baselines.push(self.baseline(target, running, before, until));

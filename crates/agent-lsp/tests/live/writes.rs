@@ -111,6 +111,9 @@ pub(crate) async fn a_missing_file_is_made_and_deleted(live: &'static Live) {
     let main = language.main;
     let (file, text) = language.wanted;
 
+    // What is there before is known, and so what comes is new.
+    let clean = session.diagnostics(main).await;
+    assert_eq!(clean["state"], "clean", "{clean:#}");
     let wants = session.edit(&language.wants).await;
     let line = session.line((main, language.wants_line()));
     wants.assert(&[(main, line)], &[], "dirty");

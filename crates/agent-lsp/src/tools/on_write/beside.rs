@@ -43,10 +43,11 @@ impl Lsp {
         until: Instant,
     ) {
         let _used = running.hold();
-        if running.client.ready(until).await != Readiness::Ready {
+        let client = &running.client;
+        if client.ready(until).await != Readiness::Ready || !client.was_checked_before(write.called)
+        {
             return;
         }
-        let client = &running.client;
         let mut targets = write.targets.iter();
         let is_late = targets.any(|target| target.serves(running) && target.is_past());
         let is_checked = matches!(client.wait(), Wait::CompilerOnSave(_));
