@@ -5,7 +5,8 @@
 //! read from the system's queue before each request. Nothing is polled.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque},
+    hash::{DefaultHasher, Hash, Hasher},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -60,6 +61,8 @@ struct Inner {
     dropped: u64,
     /// Folders that exist and are not watched.
     unwatched: usize,
+    /// The files that were there, as numbers: a name that comes over another one is no new file.
+    known: HashSet<u64>,
 }
 
 impl Disk {
@@ -76,6 +79,7 @@ impl Disk {
             inner.events = FolderEvents::open();
             inner.watch_new_folders(&self.workspace);
             inner.kept.clear();
+            inner.know_all(&self.workspace);
         }
         inner.take_in(&self.workspace);
         Cursor(inner.end())
@@ -87,15 +91,23 @@ impl Disk {
         inner.take_in(&self.workspace);
         let from = std::mem::replace(&mut cursor.0, inner.end());
         let Some(skip) = from.checked_sub(inner.dropped) else { return Changes::Any };
-        let mut changes = BTreeMap::new();
+        let mut changes: BTreeMap<_, (Watched, Watched)> = BTreeMap::new();
         let skip = usize::try_from(skip).unwrap_or(usize::MAX);
         for (file, change) in inner.kept.iter().skip(skip) {
-            let known = changes.entry(file.clone()).or_insert(*change);
-            // A file that came and was then written came.
-            if (*known, *change) != (Watched::Created, Watched::Changed) {
-                *known = *change;
-            }
+            changes.entry(file.clone()).or_insert((*change, *change)).1 = *change;
         }
+        let net = changes.into_iter().filter_map(|(file, (first, last))| {
+            // A folder that came again came with all that is in it.
+            let is_folder = file.extension().is_none();
+            let change = match (first == Watched::Created, last) {
+                (true, Watched::Deleted) if !is_folder => return None,
+                (true, Watched::Changed) => Watched::Created,
+                (false, Watched::Created) if !is_folder => Watched::Changed,
+                (_, last) => last,
+            };
+            Some((file, change))
+        });
+        let changes = net.collect();
         Changes::Some(changes)
     }
 
@@ -151,6 +163,8 @@ impl Inner {
                     }
                 }
                 FolderEvent::Lost => {
+                    self.known.clear();
+                    self.know_all(workspace);
                     // Whoever asks next is before what is kept.
                     self.dropped = self.end() + 1;
                     self.kept.clear();
@@ -166,7 +180,25 @@ impl Inner {
     fn in_folder(&mut self, folder: i32, name: std::ffi::OsString, change: Watched) {
         let file = self.folders.get(&folder).and_then(|folder| folder.join(name));
         if let Some(file) = file {
+            let number = number(&file);
+            let change = match change {
+                Watched::Deleted => {
+                    self.known.remove(&number);
+                    change
+                }
+                _ if self.known.insert(number) => change,
+                _ => Watched::Changed,
+            };
             self.keep(file, change);
+        }
+    }
+
+    /// Takes in every name of the folders that are watched.
+    fn know_all(&mut self, workspace: &Workspace) {
+        for folder in &self.watched {
+            let names = workspace.names(folder).unwrap_or_default();
+            let files = names.into_iter().filter_map(|name| folder.join(name));
+            self.known.extend(files.map(|file| number(&file)));
         }
     }
 
@@ -200,10 +232,17 @@ impl Inner {
         self.events = Some(events);
         for file in files {
             if file.parent().is_some_and(|folder| new.contains(&folder)) {
+                self.known.insert(number(&file));
                 self.keep(file, Watched::Created);
             }
         }
     }
+}
+
+fn number(file: &WorkspacePath) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    file.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// A build rewrites its cache all the time, and no server has to hear of it. A root is never one: it was asked for.

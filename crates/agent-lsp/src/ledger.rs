@@ -349,7 +349,8 @@ impl Ledger {
                 // It is told by its own ticket.
                 Some(waiting) if waiting.origin == Origin::Written => {}
                 _ => {
-                    let waiting = Waiting::beside().merged(self.pending.remove(&pair(&file, &server)));
+                    let waiting =
+                        Waiting::beside().merged(self.pending.remove(&pair(&file, &server)));
                     self.tell(&mut report, &file, &server, now, &waiting);
                 }
             }

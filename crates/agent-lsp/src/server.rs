@@ -11,6 +11,7 @@ mod settle;
 mod sync;
 mod told;
 mod tsserver;
+mod watchers;
 
 pub(crate) use self::{
     client::{Client, NO_SUCH_METHOD, Start, is_empty, is_out_of_date},

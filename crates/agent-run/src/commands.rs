@@ -200,6 +200,7 @@ async fn make_all(
     let mut code = ExitCode::SUCCESS;
     let several = calls.len() > 1;
     let pictures = Pictures::new(assembled.state.artifacts());
+    let mut pending = Vec::new();
     for call in calls {
         let name = call.name.clone();
         if several && !options.json {
@@ -209,6 +210,9 @@ async fn make_all(
         if result.is_err() {
             code = ExitCode::from(FAILED);
         }
+        if let Ok(output) = &result {
+            pending = pending_of(&output.data);
+        }
         if options.json {
             print::line(&serde_json::to_string(&ResultLine::new(name, &result))?)?;
         } else {
@@ -216,5 +220,27 @@ async fn make_all(
         }
     }
     io::stdout().flush().context("standard output")?;
+    if let Some(said) = what_to_ask(&pending) {
+        remark(in_style(FAINT, said));
+    }
     Ok(code)
+}
+
+/// The files whose diagnostics were to come with a later result.
+fn pending_of(data: &Value) -> Vec<String> {
+    let files = data["diagnostics"]["pending"].as_array().into_iter().flatten();
+    files.filter_map(|file| file["file"].as_str()).map(str::to_owned).collect()
+}
+
+/// What to run after a run that ends before they came.
+fn what_to_ask(pending: &[String]) -> Option<String> {
+    let first = pending.first()?;
+    let args = serde_json::json!({ "action": "diagnostics", "file": first });
+    let rest = match pending.len() - 1 {
+        0 => String::new(),
+        more => format!(", and so for {more} more"),
+    };
+    Some(format!(
+        "the run ends before the diagnostics came: `agent-run call lsp '{args}'` asks for them{rest}"
+    ))
 }

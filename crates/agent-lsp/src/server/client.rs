@@ -21,6 +21,7 @@ use super::{
     sync::LastSent,
     told::{State, Told},
     tsserver::Tsserver,
+    watchers::Watchers,
 };
 use crate::{
     disk::{Cursor, Disk},
@@ -83,6 +84,8 @@ pub(crate) struct Client {
     pub(super) saved_before: AtomicU64,
     /// Up to where it was told of what others changed.
     pub(super) told_of_disk: Mutex<Cursor>,
+    /// The patterns of the files that it wants to be told of.
+    pub(super) watchers: Mutex<Watchers>,
     /// What is known of tsserver, where the server has one.
     pub(super) tsserver: Mutex<Tsserver>,
     /// When it was initialized: what it registers, it registers soon after.
@@ -157,6 +160,7 @@ impl Client {
             saved_at: AtomicU64::new(0),
             saved_before: AtomicU64::new(0),
             told_of_disk: Mutex::new(start.since),
+            watchers: Mutex::default(),
             tsserver: Mutex::default(),
             initialized: Instant::now(),
             opened: Mutex::default(),

@@ -336,6 +336,10 @@ impl Documents {
     /// Takes note of what became of a file that is told otherwise, so that it is not told twice.
     fn note_in_folder(&mut self, file: &WorkspacePath, watched: Watched) {
         let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else { return };
+        // Other names are not looked for there, and would seem to have gone.
+        if self.row.language_of(file.rel()).is_none() {
+            return;
+        }
         if let Some(folder) = self.folders.get_mut(&folder) {
             match watched {
                 Watched::Created | Watched::Changed => folder.names.insert(name.to_owned()),

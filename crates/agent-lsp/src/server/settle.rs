@@ -160,6 +160,14 @@ impl Client {
         }
     }
 
+    /// Whether what it has is of the files before a moment: a compiler that ran since may have seen what was written then.
+    pub(crate) fn was_checked_before(&self, moment: Instant) -> bool {
+        let Wait::CompilerOnSave(check) = self.wait() else { return true };
+        let told = self.told.look();
+        let last = told.ended().filter(|end| is_of(check, &end.token)).map(|end| end.at).max();
+        last.is_some_and(|at| at < moment) && !runs(check, &told)
+    }
+
     /// What was published last for a file, once the server is done with it.
     pub(crate) fn as_published(
         self: &Arc<Self>,

@@ -13,6 +13,7 @@ use super::{
     client::Client,
     documents::{Documents, Note, Synced, Watched},
     requests::{DidChange, DidChangeWatchedFiles, DidClose, DidOpen, DidSave},
+    watchers::Watchers,
 };
 use crate::{
     disk::Changes,
@@ -20,6 +21,9 @@ use crate::{
     position::Document,
     table::{self, Ready},
 };
+
+/// What a server registers for to be told of files.
+const WATCHED_FILES: &str = "workspace/didChangeWatchedFiles";
 
 /// What a server was sent last, be it by several messages without a word of it between.
 #[derive(Clone, Copy, Debug)]
@@ -197,9 +201,14 @@ impl Client {
         for (file, change) in changes {
             let is_told = documents.known(&file).is_some()
                 || otherwise.iter().any(|(other, _)| *other == file);
-            if !is_told && self.reads(&file, change) {
+            if is_told {
+                continue;
+            }
+            if self.reads(&file, change) {
                 documents.tell(&file, change);
                 self.has_to_read(&file, change);
+            } else if self.watches(&file, change) {
+                documents.tell(&file, change);
             }
         }
     }
@@ -218,6 +227,17 @@ impl Client {
         row.language_of(file.rel()).is_some()
             || row.roots.iter().any(|marker| table::matches(marker, name))
             || change != Watched::Changed && file.extension().is_none()
+    }
+
+    /// Whether it registered for changes of such a file.
+    fn watches(&self, file: &WorkspacePath, change: Watched) -> bool {
+        let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = self.told.look();
+        if watchers.count != told.registrations {
+            let registered = told.all_registered(WATCHED_FILES);
+            *watchers = Watchers::of(registered, &self.start.root, told.registrations);
+        }
+        watchers.take(&self.path(file), change)
     }
 
     /// The documents, with what the server has told so far as the mark of what is sent next.

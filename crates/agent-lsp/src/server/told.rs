@@ -48,6 +48,8 @@ pub(crate) struct State {
     ended: VecDeque<Ended>,
     status: Option<Status>,
     registered: BTreeMap<String, (String, Value)>,
+    /// Counts what changed in it.
+    pub registrations: u64,
     /// How many messages of the server made no sense.
     pub nonsense: usize,
     /// What the last of them was.
@@ -374,15 +376,25 @@ impl State {
         self.registered.values().find(|(known, _)| known == method).map(|(_, options)| options)
     }
 
+    /// All that it registered for a method.
+    pub(crate) fn all_registered<'a>(&'a self, method: &'a str) -> impl Iterator<Item = &'a Value> {
+        self.registered
+            .values()
+            .filter(move |(known, _)| known == method)
+            .map(|(_, options)| options)
+    }
+
     pub(crate) fn register(&mut self, registration: &Value) {
         if let (Some(id), Some(method)) = (text(&registration["id"]), text(&registration["method"]))
         {
+            self.registrations += 1;
             self.registered.insert(id, (method, registration["registerOptions"].clone()));
         }
     }
 
     pub(crate) fn unregister(&mut self, registration: &Value) {
         if let Some(id) = registration["id"].as_str() {
+            self.registrations += 1;
             self.registered.remove(id);
         }
     }

@@ -201,6 +201,7 @@ impl Lsp {
         for target in targets {
             for running in &target.servers {
                 let needed = self.ledger().needs_baseline(&target.shown, &running.id);
+                let needed = needed && running.client.was_checked_before(write.called);
                 if let (Some(before), true) = (&target.before, needed) {
                     let until = self.until(running, deadline);
                     baselines.push(self.baseline(target, running, before, until));
@@ -256,11 +257,7 @@ impl Lsp {
         }
     }
 
-    async fn observe(
-        &self,
-        write: &Write,
-        deadline: Instant,
-    ) -> Vec<Observed> {
+    async fn observe(&self, write: &Write, deadline: Instant) -> Vec<Observed> {
         let targets = &write.targets;
         let there = targets.iter().filter(|target| target.after.is_some());
         let pairs: Vec<_> =

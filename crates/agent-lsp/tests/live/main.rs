@@ -64,6 +64,7 @@ fn main() {
             a_break_is_told_once_a_move_not_and_a_fix_is_told,
             what_is_broken_at_the_start_is_told,
             a_signature_breaks_the_other_file,
+            a_first_write_is_not_confirmed_for_files_that_it_breaks,
             a_missing_file_is_made_and_deleted,
             a_change_behind_our_back_is_seen,
         }

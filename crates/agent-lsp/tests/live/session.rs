@@ -218,6 +218,19 @@ impl Told {
 }
 
 impl Told {
+    /// Asserts that a place is among what is new or perhaps new, or that its file is said to be unknown.
+    pub(crate) fn assert_is_told_or_unknown(&self, (file, line): (&str, usize)) {
+        let has = |list: &str| {
+            let mut found = self.data[list].as_array().unwrap().iter();
+            found.any(|found| found["file"] == file && found["line"] == line)
+        };
+        let waits = self.data["pending"].as_array().unwrap().iter();
+        let is_pending = waits.clone().any(|waits| waits["file"] == file) || waits.count() > 0;
+        let others = &self.data["others"];
+        let is_left = others["total"].is_null() || others["not_looked_at"] != json!([]);
+        assert!(has("new") || has("perhaps_new") || is_pending || is_left, "{self:#?}");
+    }
+
     /// Without what is told of files beside these: some servers look at files that were never opened.
     pub(crate) fn without_unopened(mut self, one: &str, other: &str) -> Self {
         for list in ["new", "fixed", "perhaps_hidden"] {

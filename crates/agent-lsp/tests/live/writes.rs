@@ -93,6 +93,16 @@ pub(crate) async fn a_signature_breaks_a_file_that_nobody_opened(live: &'static 
     told.assert(&[(language.main, line)], &[], "clean");
 }
 
+/// The server starts with the write, and has no other file open.
+// spec: LSP-13, LSP-16
+pub(crate) async fn a_first_write_is_not_confirmed_for_files_that_it_breaks(live: &'static Live) {
+    let session = Session::new(live);
+    let language = live.language;
+    let line = session.line((language.main, language.uses));
+    let told = session.edit(&language.breaks_users).await;
+    told.assert_is_told_or_unknown((language.main, line));
+}
+
 // spec: LSP-13
 // report: D5, D6, D29
 pub(crate) async fn a_missing_file_is_made_and_deleted(live: &'static Live) {
@@ -101,6 +111,9 @@ pub(crate) async fn a_missing_file_is_made_and_deleted(live: &'static Live) {
     let main = language.main;
     let (file, text) = language.wanted;
 
+    // What is there before is known, and so what comes is new.
+    let clean = session.diagnostics(main).await;
+    assert_eq!(clean["state"], "clean", "{clean:#}");
     let wants = session.edit(&language.wants).await;
     let line = session.line((main, language.wants_line()));
     wants.assert(&[(main, line)], &[], "dirty");
@@ -110,7 +123,7 @@ pub(crate) async fn a_missing_file_is_made_and_deleted(live: &'static Live) {
     assert_eq!(errors(&clean), 0, "{clean:#}");
 
     let told = session.write(file, None).await;
-    told.assert(&[(main, line)], &[], "clean");
+    told.assert(&[(main, line)], &[], "dirty");
     let found = session.diagnostics(main).await;
     assert_eq!(errors(&found), 1, "{found:#}");
 }

@@ -578,6 +578,61 @@ pub(crate) async fn a_file_that_a_shell_made_is_told_as_created() {
     assert_eq!(about(&log, &checkout.uri("notes.txt")), Vec::<String>::new());
 }
 
+// spec: LSP-16
+pub(crate) async fn a_file_that_is_replaced_is_told_as_changed() {
+    let checkout = Setup::new([row(Script::toy("toy", Toy::pull())).wait(PULL)])
+        .file("a.toy", "def area\n")
+        .file("lib.toy", "def one\n")
+        .make();
+    assert_eq!(checkout.diagnostics("a.toy").await.0, "clean");
+    // As an editor does it: a new file takes the name.
+    checkout.put("new.tmp", "def two\n");
+    std::fs::rename(checkout.root().join("new.tmp"), checkout.root().join("lib.toy")).unwrap();
+    checkout.diagnostics("a.toy").await;
+    // As git does it: the file goes, and another one comes.
+    checkout.remove("lib.toy");
+    checkout.put("lib.toy", "def three\n");
+    checkout.diagnostics("a.toy").await;
+    // What came and went meanwhile was never there.
+    checkout.put("short.toy", "def four\n");
+    checkout.remove("short.toy");
+    checkout.diagnostics("a.toy").await;
+    let log = checkout.log();
+    assert_eq!(about(&log, &checkout.uri("lib.toy")), ["changed", "changed"]);
+    assert_eq!(about(&log, &checkout.uri("short.toy")), Vec::<String>::new());
+}
+
+// spec: LSP-16
+pub(crate) async fn a_server_is_told_of_the_files_that_it_registered_for() {
+    let options = json!({ "watchers": [
+        { "globPattern": "**/*.json" }, { "globPattern": "**/once.txt", "kind": 1 },
+    ] });
+    let register = Step::Register {
+        id: "files".to_owned(),
+        method: "workspace/didChangeWatchedFiles".to_owned(),
+        options,
+    };
+    let script = Script::toy("toy", Toy::pull()).on("initialized", [register, Step::Default]);
+    let checkout = Setup::new([row(script).wait(PULL)])
+        .file("a.toy", "def area\n")
+        .file("sub/base.json", "{}")
+        .make();
+    assert_eq!(checkout.diagnostics("a.toy").await.0, "clean");
+    checkout.until_sent("textDocument/diagnostic", 1).await;
+    for file in ["sub/base.json", "new.json", "once.txt", "notes.txt"] {
+        checkout.put(file, "{ }");
+    }
+    checkout.diagnostics("a.toy").await;
+    checkout.put("once.txt", "{  }");
+    checkout.diagnostics("a.toy").await;
+    let log = checkout.log();
+    let told = |file: &str| about(&log, &checkout.uri(file));
+    assert_eq!(told("sub/base.json"), ["changed"]);
+    assert_eq!(told("new.json"), ["created"]);
+    assert_eq!(told("once.txt"), ["created"]);
+    assert_eq!(told("notes.txt"), Vec::<String>::new());
+}
+
 pub(crate) async fn documents_that_were_not_asked_for_longest_are_closed() {
     let mut setup = of_script(Script::toy("toy", Toy::push()));
     let names: Vec<_> = (0..110).map(|at| format!("f{at}.toy")).collect();

@@ -83,9 +83,8 @@ pub(crate) async fn a_write_tells_what_it_broke_and_what_it_fixed() {
 // spec: LSP-13, LSP-14
 pub(crate) async fn what_was_broken_before_the_first_write_is_not_news() {
     for (name, toy, wait) in ways() {
-        let checkout = Setup::new([row(Script::toy("toy", toy)).wait(wait)])
-            .file("a.toy", "old\n")
-            .make();
+        let checkout =
+            Setup::new([row(Script::toy("toy", toy)).wait(wait)]).file("a.toy", "old\n").make();
         if wait == ON_SAVE {
             // A compiler has only the disk: what it found before is what it found when it began.
             let ask = || checkout.call("lsp", json!({ "action": "symbols", "file": "a.toy" }));
@@ -422,11 +421,7 @@ fn open_alone() -> [(&'static str, Toy, &'static str); 4] {
         ("pull", Toy::pull(), PULL),
         ("versioned", Toy::push().others(Others::Open), VERSIONED),
         ("late", Toy::push().settling(100).others(Others::Open), VERSIONED),
-        (
-            "unversioned",
-            Toy::push().unversioned().settling(50).others(Others::Open),
-            UNVERSIONED,
-        ),
+        ("unversioned", Toy::push().unversioned().settling(50).others(Others::Open), UNVERSIONED),
     ]
 }
 
@@ -514,10 +509,8 @@ pub(crate) async fn a_deletion_is_unknown_while_a_server_is_not_ready() {
 /// What a command changed is not told with the text from before.
 // spec: LSP-16
 pub(crate) async fn what_a_command_changed_is_known_where_the_file_was_open() {
-    let checkout = Setup::new([pull()])
-        .file("lib.toy", "def area\nold\n")
-        .file("user.toy", "area\n")
-        .make();
+    let checkout =
+        Setup::new([pull()]).file("lib.toy", "def area\nold\n").file("user.toy", "area\n").make();
     let write = |text: &str| {
         let args = json!({ "files": [{ "path": "lib.toy", "text": text }] });
         checkout.call("shell", args)
@@ -545,7 +538,9 @@ pub(crate) async fn a_write_that_settles_late_tells_of_files_that_nobody_opened(
     let written = checkout.write("lib.toy", "def areas\n").await;
     assert_eq!(state_of(&written), "unknown");
     let mut told = String::new();
-    while !told.contains("new in other files: 1 error\nuser.toy\n  1:1 error[E1] undefined name area (toy)") {
+    while !told.contains(
+        "new in other files: 1 error\nuser.toy\n  1:1 error[E1] undefined name area (toy)",
+    ) {
         told = until_late(&checkout).await;
         assert!(!told.contains("name old"), "{told}");
     }

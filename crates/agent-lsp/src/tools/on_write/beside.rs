@@ -43,10 +43,11 @@ impl Lsp {
         until: Instant,
     ) {
         let _used = running.hold();
-        if running.client.ready(until).await != Readiness::Ready {
+        let client = &running.client;
+        if client.ready(until).await != Readiness::Ready || !client.was_checked_before(write.called)
+        {
             return;
         }
-        let client = &running.client;
         let mut targets = write.targets.iter();
         let is_late = targets.any(|target| target.serves(running) && target.is_past());
         let is_checked = matches!(client.wait(), Wait::CompilerOnSave(_));
@@ -61,14 +62,12 @@ impl Lsp {
         let others: Vec<_> = others.into_iter().filter(needed).take(OTHER_BASELINES).collect();
         let looks = others.iter().map(|other| async move {
             let Other { file, shown, sent } = other;
-            let is_pushed = matches!(
-                client.wait(),
-                Wait::PushVersioned { .. } | Wait::PushUnversioned { .. }
-            );
+            let is_pushed =
+                matches!(client.wait(), Wait::PushVersioned { .. } | Wait::PushUnversioned { .. });
             let snapshot = if is_forced(running) || is_late && !is_checked {
                 // What it reads from the disk is another by now.
                 let published = client.published(&client.path(file));
-                if !published.is_some_and(|published| published.at < write.called) {
+                if published.is_none_or(|published| published.at >= write.called) {
                     return;
                 }
                 client.as_published(file, shown, sent, until)
@@ -85,11 +84,7 @@ impl Lsp {
     }
 
     /// The files beside the written ones, whose errors a write may have made.
-    pub(super) async fn observe_beside(
-        &self,
-        write: &Write,
-        deadline: Instant,
-    ) -> Vec<Observed> {
+    pub(super) async fn observe_beside(&self, write: &Write, deadline: Instant) -> Vec<Observed> {
         let targets = &write.targets;
         let is_there = targets.iter().any(|target| target.after.is_some());
         let looks = servers(targets).into_iter().map(|running| async move {
@@ -188,13 +183,7 @@ impl Lsp {
     }
 
     /// Waits for what a server publishes for the files beside the written ones.
-    async fn pushed_beside(
-        &self,
-        write: &Write,
-        running: &Running,
-        mark: u64,
-        deadline: Instant,
-    ) {
+    async fn pushed_beside(&self, write: &Write, running: &Running, mark: u64, deadline: Instant) {
         let told = &running.client.told;
         let targets = &write.targets;
         let opened = write.users.get(&key(running)).map_or(&[][..], |users| &users.opened);
@@ -202,9 +191,8 @@ impl Lsp {
             // It publishes for them anew where they have something else now.
             let paths: Vec<_> = opened.iter().map(|file| running.client.path(file)).collect();
             let all = |state: &State| {
-                let is_new = |path| {
-                    state.published(path).is_some_and(|published| published.sequence > mark)
-                };
+                let is_new =
+                    |path| state.published(path).is_some_and(|published| published.sequence > mark);
                 paths.iter().all(|path| is_new(path)).then_some(())
             };
             let end = running.client.last_sent().at + running.client.wait().beside();

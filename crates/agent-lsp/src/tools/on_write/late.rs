@@ -105,9 +105,10 @@ impl Lsp {
     /// Goes on waiting for what was not there in time, and keeps it for the next result.
     pub(super) fn wait_for_late(&self, report: &Report, write: Write) {
         let comes = |why: &Unsettled| !matches!(why, Unsettled::NotLookedFor { .. });
-        let written = report.pending.iter().filter(|pending| {
-            pending.origin == Origin::Written && comes(&pending.why)
-        });
+        let written = report
+            .pending
+            .iter()
+            .filter(|pending| pending.origin == Origin::Written && comes(&pending.why));
         let tickets: Vec<_> = written.map(|pending| pending.ticket.clone()).collect();
         if !tickets.is_empty() {
             let shared = Arc::downgrade(&self.shared);

@@ -108,9 +108,9 @@ impl Lsp {
         }
         let _used = running.hold();
         let room = until.saturating_duration_since(Instant::now()).min(SEARCH);
-        let mine = targets.iter().filter(|target| {
-            target.serves(running) && client.row().is_used(target.file.rel())
-        });
+        let mine = targets
+            .iter()
+            .filter(|target| target.serves(running) && client.row().is_used(target.file.rel()));
         let named = mine.map(|target| self.changed_names(target, running, until));
         let (mut names, mut unknown) = (Vec::new(), Vec::new());
         for named in join_all(named).await {
@@ -137,7 +137,8 @@ impl Lsp {
             })
         };
         let Ok(Ok(Some(mut files))) = tokio::time::timeout_at(until.into(), search).await else {
-            let users = Users::unknown(running, "those that name what changed were not found in time");
+            let users =
+                Users::unknown(running, "those that name what changed were not found in time");
             return Users { names, ..users };
         };
         files.retain(|file| targets.iter().all(|target| target.file != *file));
@@ -228,8 +229,18 @@ fn stem(path: &Path) -> Option<String> {
 /// The words of a line that may be names.
 fn words_of(line: &str) -> impl Iterator<Item = &str> {
     const KEYWORDS: [&str; 12] = [
-        "define", "export", "pub", "use", "from", "const", "function", "class", "type", "interface",
-        "default", "let",
+        "define",
+        "export",
+        "pub",
+        "use",
+        "from",
+        "const",
+        "function",
+        "class",
+        "type",
+        "interface",
+        "default",
+        "let",
     ];
     let words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     words.filter(|word| word.len() > 1 && !KEYWORDS.contains(word))
