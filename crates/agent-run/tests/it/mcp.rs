@@ -330,5 +330,5 @@ fn until_it_runs(home: &Home, part: &str) {
 fn killed(peer: Peer, signal: &str) -> Option<i32> {
     let killed = Command::new("kill").arg(signal).arg(peer.id().to_string()).status();
     assert!(killed.expect("it starts").success());
-    peer.end().0.code()
+    peer.ended().code()
 }

@@ -171,6 +171,13 @@ impl Peer {
         let status = self.child.wait().expect("it ends");
         (status, std::mem::take(&mut self.unread), std::mem::take(&mut self.record))
     }
+
+    /// How a run ended that ends by itself or was told to by a signal: its input stays open until then, since its end would be
+    /// a reason of its own.
+    pub(crate) fn ended(mut self) -> ExitStatus {
+        while self.output.recv_timeout(PATIENCE).is_ok() {}
+        self.child.wait().expect("it ends")
+    }
 }
 
 impl Drop for Peer {
