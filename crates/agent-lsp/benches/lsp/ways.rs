@@ -64,12 +64,13 @@ impl Way {
                 }
             }
             Self::Flycheck => {
-                raw.request("textDocument/diagnostic", pull);
+                // Not the other way about: a quick check would begin, and perhaps end, among what a request reads past.
                 let mut begun = false;
                 raw.until(|message| {
                     begun |= progress(message) == Some("begin");
                     begun && progress(message) == Some("end")
                 });
+                raw.request("textDocument/diagnostic", pull);
             }
         }
     }
