@@ -16,7 +16,7 @@ pub enum Code {
     LogNotRegular,
     /// There is no such note.
     NoteNotFound,
-    /// The name, or a link on its way, leads out of the notes.
+    /// The name, or a link on its way, leads out of the notes; or their folder is a link that leads out of the root.
     OutsideNotes,
     /// The name is that of a folder, a pipe or the like.
     NotAFile,
