@@ -28,7 +28,7 @@ pub enum Code {
     ArchiveExists,
     /// No plan has this id.
     PlanNotFound,
-    /// The plan is older than ten minutes.
+    /// The plan is older than ten minutes, or of a time that is still to come.
     PlanExpired,
     /// The log is not what it was when it was planned.
     LogChanged,

@@ -13,7 +13,7 @@ use std::{
 
 use self::{
     fingerprint::Fingerprint,
-    journal::{Journal, Phase, Record},
+    journal::{Age, Journal, Phase, Record},
     state::{Missing, State},
 };
 use crate::{
@@ -125,14 +125,14 @@ pub(crate) fn apply(site: &Site, id: &str) -> Result<Applied, Refusal> {
 
 /// The plan is still live, and the world is still the one that it was made for.
 fn check(site: &Site, logs: &Logs, record: &Record) -> Result<(), Refusal> {
-    if !record.is_live(site.clock().now()) {
-        return Err(Refusal::new(
-            Code::PlanExpired,
-            format!(
-                "the plan is older than {} minutes; call log_rotate_plan for a new one and have it looked at",
-                PLAN_LIVES.as_secs() / 60
-            ),
-        ));
+    let why = match record.age(site.clock().now()) {
+        Age::Live => None,
+        Age::Over => Some(format!("the plan is older than {} minutes", PLAN_LIVES.as_secs() / 60)),
+        Age::Ahead => Some("the plan's time lies in the future, since the clock was set back, so nobody knows its age".to_owned()),
+    };
+    if let Some(why) = why {
+        let next = "call log_rotate_plan for a new one and have it looked at";
+        return Err(Refusal::new(Code::PlanExpired, format!("{why}; {next}")));
     }
     if Fingerprint::of(&logs.log()?.stat) != record.log {
         return Err(swap::changed());

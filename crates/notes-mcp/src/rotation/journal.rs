@@ -52,6 +52,15 @@ pub(crate) enum Phase {
     },
 }
 
+/// How old a plan is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Age {
+    Live,
+    Over,
+    /// It was made by a clock that was set back since.
+    Ahead,
+}
+
 impl Journal {
     /// A record that cannot be read holds no plan: each has to be made anew, and a person is told.
     pub(crate) fn load(state: &State, site: &Site) -> Self {
@@ -115,15 +124,19 @@ impl Record {
     }
 
     /// Whether it may still be begun.
-    pub(crate) fn is_live(&self, now: SystemTime) -> bool {
+    pub(crate) fn age(&self, now: SystemTime) -> Age {
         let created = time(self.created);
-        now < created + PLAN_LIVES && created <= now + CLOCK_SKEW
+        match () {
+            () if created > now + CLOCK_SKEW => Age::Ahead,
+            () if now >= created + PLAN_LIVES => Age::Over,
+            () => Age::Live,
+        }
     }
 
     fn is_needed(&self, now: SystemTime) -> bool {
         let since = |at| now.duration_since(time(at)).unwrap_or_default();
         match self.phase {
-            Phase::Planned => self.is_live(now),
+            Phase::Planned => self.age(now) == Age::Live,
             Phase::Applying => since(self.created) < REMEMBERED,
             Phase::Applied { at, .. } => since(at) < REMEMBERED,
         }

@@ -98,6 +98,18 @@ fn n3_a_name_that_is_none_is_refused_before_anything_is_opened() {
     ] {
         assert_eq!(code(read(&app, name)), expected, "{name:?}");
     }
+    for (name, expected) in [
+        (
+            "work/../work/plan.md",
+            "has a `..`, which is not followed, wherever it leads; give the note's path from app/data/notes on without it",
+        ),
+        ("/etc/passwd", "begins with `/`; give the note's path from app/data/notes on"),
+    ] {
+        assert_eq!(
+            read(&app, name).expect_err("a refusal").to_string(),
+            format!("outside_notes: {name:?} {expected}")
+        );
+    }
     for arguments in
         [json!({}), json!({"name": null}), json!({"name": 1}), json!({"name": "a", "path": "b"})]
     {
@@ -144,7 +156,7 @@ fn n4_a_link_that_leads_out_is_refused_and_says_nothing_of_where() {
         assert_eq!(
             refused.to_string(),
             format!(
-                "outside_notes: {name:?} leads out of app/data/notes, by itself or through a link; only what lies in there is read"
+                "outside_notes: {name:?} leads out of app/data/notes through a link; only what lies in there is read"
             )
         );
     }
@@ -181,9 +193,25 @@ fn n6_a_link_to_nothing_and_one_round_in_a_circle_are_no_notes() {
     ] {
         symlink(target, app.note(link)).expect("a link");
     }
-    for name in ["dangling", "dangling-absolute", "circle", "circle-absolute"] {
-        assert_eq!(code(read(&app, name)), "note_not_found", "{name}");
+    symlink(".", app.note("here")).expect("a link");
+    for (name, expected) in [
+        ("dangling", "is or goes through a link to something that is not there"),
+        ("dangling/a.md", "is or goes through a link to something that is not there"),
+        ("here/dangling", "is or goes through a link to something that is not there"),
+        ("dangling-absolute", "is or goes through a link to something that is not there"),
+        ("circle", "is or goes through more links than are followed, as in a circle"),
+        ("circle-absolute", "is or goes through more links than are followed, as in a circle"),
+    ] {
+        assert_eq!(
+            read(&app, name).expect_err("a refusal").to_string(),
+            format!("note_not_found: {name:?} {expected}; look for its name in the log")
+        );
     }
+    // Here the link leads somewhere, and there is nothing of the name's own.
+    assert_eq!(
+        read(&app, "here/none.md").expect_err("a refusal").to_string(),
+        "note_not_found: there is no note \"here/none.md\" in app/data/notes; look for its name in the log"
+    );
 }
 
 #[test]
