@@ -26,6 +26,8 @@ pub enum Code {
     TooManyArchives,
     /// Something has the archive's name already.
     ArchiveExists,
+    /// The record of plans is full of ones that may still be needed.
+    TooManyPlans,
     /// No plan has this id.
     PlanNotFound,
     /// The plan is older than ten minutes, or of a time that is still to come.
@@ -54,6 +56,7 @@ impl Code {
             Self::NothingToRotate => "nothing_to_rotate",
             Self::TooManyArchives => "too_many_archives",
             Self::ArchiveExists => "archive_exists",
+            Self::TooManyPlans => "too_many_plans",
             Self::PlanNotFound => "plan_not_found",
             Self::PlanExpired => "plan_expired",
             Self::LogChanged => "log_changed",
