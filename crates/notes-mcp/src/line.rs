@@ -23,18 +23,28 @@ pub(crate) enum Extent {
     Middle,
 }
 
-/// `{n, level, text, cut}` of a line without its line feed.
-pub(crate) fn shown(number: u64, line: &[u8], extent: Extent) -> Value {
+/// A line as it is shown.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    /// `{n, level, text, cut}`.
+    pub(crate) record: Value,
+    /// How many of its bytes, as far as they were read, had no room.
+    pub(crate) hidden: usize,
+}
+
+/// Shows a line that comes without its line feed.
+pub(crate) fn shown(number: u64, line: &[u8], extent: Extent) -> Shown {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let whole = if extent == Extent::Beginning { without_partial(line) } else { line };
     let shown = show(whole, Room::Chars(LINE_CHARS), LineEnds::None);
-    let cut = shown.bytes < line.len() || extent != Extent::Whole;
-    record([
+    let hidden = line.len() - shown.bytes;
+    let record = record([
         ("n", number.into()),
         ("level", level(line, extent).map(Level::name).into()),
         ("text", shown.text.into()),
-        ("cut", cut.into()),
-    ])
+        ("cut", (hidden > 0 || extent != Extent::Whole).into()),
+    ]);
+    Shown { record, hidden }
 }
 
 pub(crate) fn level(line: &[u8], extent: Extent) -> Option<Level> {

@@ -197,7 +197,7 @@ impl Scan<'_> {
                     return ControlFlow::Break(());
                 }
                 let extent = if end == block.len() { last } else { Extent::Whole };
-                self.matches.push(line::shown(self.lines + 1, line, extent));
+                self.matches.push(line::shown(self.lines + 1, line, extent).record);
             }
             self.lines += 1;
             from = (end + 1).min(block.len());
