@@ -75,11 +75,11 @@ pub(crate) fn plan(site: &Site) -> Result<Plan, Refusal> {
     let state = State::open(&logs, Missing::Create)?;
     let mut journal = Journal::load(&state, site)?;
     refuse_half_done(&logs, &journal, None)?;
+    let kept_aside = state.kept_aside().map_err(folder_refused)?;
     let now = site.clock().now();
     let id = new_id().map_err(|error| Refusal::io("cannot make an id", error, ASK_A_PERSON))?;
     journal.add(Record::new(id.clone(), Fingerprint::of(&log.stat), archive.clone(), now), now)?;
     journal.save(&state).map_err(record_refused)?;
-    let kept_aside = state.kept_aside().map_err(folder_refused)?;
     Ok(Plan { id, size: log.size(), archive, expires: now + PLAN_LIVES, kept_aside })
 }
 

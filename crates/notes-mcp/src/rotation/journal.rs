@@ -118,7 +118,7 @@ impl Journal {
                 Code::TooManyPlans,
                 format!(
                     "there are {} plans that may still be applied or were within {} days, and none of them is forgotten for a new one; \
-                     apply one of them, or call again after {}",
+                     have one of them looked at and applied, or call again after {}",
                     self.plans.len(),
                     REMEMBERED.as_secs() / (24 * 60 * 60),
                     format_rfc3339_seconds(next)

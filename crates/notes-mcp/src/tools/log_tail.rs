@@ -62,7 +62,7 @@ fn definition() -> Value {
             "truncated": {"type": "boolean", "description": "Whether the file has more before the part that was read."},
             "bytes_left": {
                 "type": "integer", "minimum": 0,
-                "description": "Bytes before where n counts from: they were not looked at, or end a line whose beginning was not. log_search looks at them.",
+                "description": "Bytes before where n counts from: they were not looked at, or end a line whose beginning was not. log_search reads from the start.",
             },
             "bytes_hidden": {
                 "type": "integer", "minimum": 0,

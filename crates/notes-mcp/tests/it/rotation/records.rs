@@ -193,7 +193,7 @@ fn r20_what_was_applied_is_remembered_for_a_week_and_a_full_record_takes_no_plan
         app.call("log_rotate_plan", json!({})).expect_err("a refusal").to_string(),
         format!(
             "too_many_plans: there are 1000 plans that may still be applied or were within 7 days, and none of them is forgotten for a \
-             new one; apply one of them, or call again after {over}"
+             new one; have one of them looked at and applied, or call again after {over}"
         )
     );
     assert_eq!(held(), (1_000, true));
