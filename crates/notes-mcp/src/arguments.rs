@@ -50,7 +50,9 @@ impl<'a> Arguments<'a> {
         let text = self.0.get(name).and_then(Value::as_str);
         text.filter(|text| range.contains(&text.chars().count())).ok_or_else(|| {
             let (least, most) = range.into_inner();
-            Refusal::invalid(format!("`{name}` is a text of {least} to {most} characters"))
+            let length =
+                if least == most { most.to_string() } else { format!("{least} to {most}") };
+            Refusal::invalid(format!("`{name}` is a text of {length} characters"))
         })
     }
 

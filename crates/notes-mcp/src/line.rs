@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     level::Level,
-    text::{LineEnds, Room, show},
+    text::{LineEnds, Room, is_plain, show},
     tools::record,
 };
 
@@ -23,18 +23,37 @@ pub(crate) enum Extent {
     Middle,
 }
 
-/// `{n, level, text, cut}` of a line without its line feed.
-pub(crate) fn shown(number: u64, line: &[u8], extent: Extent) -> Value {
+/// A line as it is shown.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    /// `{n, level, text, cut}`.
+    pub(crate) record: Value,
+    /// How many of its bytes, as far as they were read, had no room.
+    pub(crate) hidden: usize,
+}
+
+/// Shows a line that comes without its line feed.
+pub(crate) fn shown(number: u64, line: &[u8], extent: Extent) -> Shown {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
-    let whole = if extent == Extent::Beginning { without_partial(line) } else { line };
-    let shown = show(whole, Room::Chars(LINE_CHARS), LineEnds::None);
-    let cut = shown.bytes < line.len() || extent != Extent::Whole;
-    record([
+    let shown = show(whole(line, extent), Room::Chars(LINE_CHARS), LineEnds::None);
+    let hidden = line.len() - shown.bytes;
+    let record = record([
         ("n", number.into()),
         ("level", level(line, extent).map(Level::name).into()),
         ("text", shown.text.into()),
-        ("cut", cut.into()),
-    ])
+        ("cut", (hidden > 0 || extent != Extent::Whole).into()),
+    ]);
+    Shown { record, hidden }
+}
+
+/// Whether a line holds `text` in the form in which it is shown, were there room for all of it, and that form is another than its own.
+pub(crate) fn is_shown_with(line: &[u8], extent: Extent, text: &str) -> bool {
+    let line = whole(line.strip_suffix(b"\r").unwrap_or(line), extent);
+    !is_plain(line) && show(line, Room::Chars(usize::MAX), LineEnds::None).text.contains(text)
+}
+
+fn whole(line: &[u8], extent: Extent) -> &[u8] {
+    if extent == Extent::Beginning { without_partial(line) } else { line }
 }
 
 pub(crate) fn level(line: &[u8], extent: Extent) -> Option<Level> {
@@ -50,7 +69,10 @@ pub(crate) fn schema() -> Value {
         "properties": {
             "n": {"type": "integer", "minimum": 1, "description": "The line's number, from 1."},
             "level": {"enum": levels, "description": "null where the line names no level, as in a traceback."},
-            "text": {"type": "string", "maxLength": LINE_CHARS},
+            "text": {
+                "type": "string", "maxLength": LINE_CHARS,
+                "description": "Control characters other than tabs are written out, as \\u{1b}, and bytes that are no UTF-8 as U+FFFD.",
+            },
             "cut": {"type": "boolean", "description": "Whether the line is longer than what is shown of it."},
         },
         "required": ["n", "level", "text", "cut"],

@@ -12,6 +12,7 @@ use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use rustix::{
     fs::{CWD, Mode, OFlags, openat},
     io::Errno,
+    path::Arg,
 };
 
 /// Who keeps an open beneath its folder.
@@ -54,7 +55,7 @@ pub(crate) fn open_resolved_folder(path: &Path, by: Containment) -> io::Result<O
 }
 
 /// Opens the folder `name` of `folder`, and no link.
-pub(crate) fn open_folder(folder: impl AsFd, name: &str) -> io::Result<OwnedFd> {
+pub(crate) fn open_folder(folder: impl AsFd, name: impl Arg) -> io::Result<OwnedFd> {
     Ok(openat(folder, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?)
 }
 

@@ -16,7 +16,7 @@ pub enum Code {
     LogNotRegular,
     /// There is no such note.
     NoteNotFound,
-    /// The name, or a link on its way, leads out of the notes.
+    /// The name, or a link on its way, leads out of the notes; or their folder is a link that leads out of the root.
     OutsideNotes,
     /// The name is that of a folder, a pipe or the like.
     NotAFile,
@@ -26,9 +26,11 @@ pub enum Code {
     TooManyArchives,
     /// Something has the archive's name already.
     ArchiveExists,
+    /// The record of plans is full of ones that may still be needed.
+    TooManyPlans,
     /// No plan has this id.
     PlanNotFound,
-    /// The plan is older than ten minutes.
+    /// The plan is older than ten minutes, or of a time that is still to come.
     PlanExpired,
     /// The log is not what it was when it was planned.
     LogChanged,
@@ -54,6 +56,7 @@ impl Code {
             Self::NothingToRotate => "nothing_to_rotate",
             Self::TooManyArchives => "too_many_archives",
             Self::ArchiveExists => "archive_exists",
+            Self::TooManyPlans => "too_many_plans",
             Self::PlanNotFound => "plan_not_found",
             Self::PlanExpired => "plan_expired",
             Self::LogChanged => "log_changed",

@@ -13,7 +13,7 @@ use std::{
 
 use self::{
     fingerprint::Fingerprint,
-    journal::{Journal, Phase, Record},
+    journal::{Age, Journal, Phase, REMEMBERED, Record},
     state::{Missing, State},
 };
 use crate::{
@@ -39,6 +39,8 @@ pub(crate) struct Plan {
     pub(crate) size: u64,
     pub(crate) archive: String,
     pub(crate) expires: SystemTime,
+    /// The last record of plans that was damaged: what was rotated before may be known from it alone.
+    pub(crate) kept_aside: Option<String>,
 }
 
 /// A rotation that was done.
@@ -71,22 +73,25 @@ pub(crate) fn plan(site: &Site) -> Result<Plan, Refusal> {
     let archive = archive_name(next_archive(&logs)?);
     let _turn = site.turn();
     let state = State::open(&logs, Missing::Create)?;
-    let mut journal = Journal::load(&state, site);
+    let mut journal = Journal::load(&state, site)?;
     refuse_half_done(&logs, &journal, None)?;
+    let kept_aside = state.kept_aside().map_err(folder_refused)?;
     let now = site.clock().now();
     let id = new_id().map_err(|error| Refusal::io("cannot make an id", error, ASK_A_PERSON))?;
-    journal.add(Record::new(id.clone(), Fingerprint::of(&log.stat), archive.clone(), now), now);
+    journal.add(Record::new(id.clone(), Fingerprint::of(&log.stat), archive.clone(), now), now)?;
     journal.save(&state).map_err(record_refused)?;
-    Ok(Plan { id, size: log.size(), archive, expires: now + PLAN_LIVES })
+    Ok(Plan { id, size: log.size(), archive, expires: now + PLAN_LIVES, kept_aside })
 }
 
 /// Does what the plan says, unless it was done.
 pub(crate) fn apply(site: &Site, id: &str) -> Result<Applied, Refusal> {
     let logs = site.logs()?;
     let _turn = site.turn();
-    let state = State::open(&logs, Missing::Refuse(unknown_plan))?;
-    let mut journal = Journal::load(&state, site);
-    let record = journal.find(id).ok_or_else(unknown_plan)?.clone();
+    let state = State::open(&logs, Missing::Refuse(|| unknown_plan(None)))?;
+    let mut journal = Journal::load(&state, site)?;
+    let Some(record) = journal.find(id).cloned() else {
+        return Err(unknown_plan(state.kept_aside().map_err(folder_refused)?));
+    };
     if let Phase::Applied { at, size } = record.phase {
         let at = journal::time(at);
         return Ok(Applied { when: When::Before, archive: record.archive, size, at });
@@ -125,14 +130,14 @@ pub(crate) fn apply(site: &Site, id: &str) -> Result<Applied, Refusal> {
 
 /// The plan is still live, and the world is still the one that it was made for.
 fn check(site: &Site, logs: &Logs, record: &Record) -> Result<(), Refusal> {
-    if !record.is_live(site.clock().now()) {
-        return Err(Refusal::new(
-            Code::PlanExpired,
-            format!(
-                "the plan is older than {} minutes; call log_rotate_plan for a new one and have it looked at",
-                PLAN_LIVES.as_secs() / 60
-            ),
-        ));
+    let why = match record.age(site.clock().now()) {
+        Age::Live => None,
+        Age::Over => Some(format!("the plan is older than {} minutes", PLAN_LIVES.as_secs() / 60)),
+        Age::Ahead => Some("the plan's time lies in the future, since the clock was set back, so nobody knows its age".to_owned()),
+    };
+    if let Some(why) = why {
+        let next = "call log_rotate_plan for a new one and have it looked at";
+        return Err(Refusal::new(Code::PlanExpired, format!("{why}; {next}")));
     }
     if Fingerprint::of(&logs.log()?.stat) != record.log {
         return Err(swap::changed());
@@ -179,11 +184,25 @@ fn refuse_half_done(logs: &Logs, journal: &Journal, but: Option<&str>) -> Result
     Ok(())
 }
 
-fn unknown_plan() -> Refusal {
+/// A plan may have been there: it says what is forgotten, so that nobody takes a rotation for one that was not done.
+fn unknown_plan(kept_aside: Option<String>) -> Refusal {
+    let days = REMEMBERED.as_secs() / (24 * 60 * 60);
     Refusal::new(
         Code::PlanNotFound,
-        "there is no plan with this id; call log_rotate_plan for one and have it looked at",
+        match kept_aside {
+            None => format!(
+                "no plan with this id is on record, where one that was applied stays {days} days; call log_rotate_plan for one and have it looked at"
+            ),
+            Some(name) => format!(
+                "no plan with this id is on record, but an earlier record was damaged and is kept as {name}, so it may have been applied; let a \
+                 person look at that and at the archives before you call log_rotate_plan"
+            ),
+        },
     )
+}
+
+fn folder_refused(error: io::Error) -> Refusal {
+    Refusal::io("cannot look for damaged records of plans", error, ASK_A_PERSON)
 }
 
 fn record_refused(error: io::Error) -> Refusal {

@@ -1,6 +1,7 @@
 //! The application on disk, as one server sees it.
 
 use std::{
+    ffi::OsStr,
     fmt, fs, io,
     os::fd::OwnedFd,
     path::{Path, PathBuf},
@@ -20,6 +21,7 @@ const NOTES: &str = "app/data/notes";
 /// The application that the tools look into: its root, the clock, and who is told what the tools have no place for.
 pub struct Site {
     root: PathBuf,
+    /// From the root, without a link on the way.
     notes: PathBuf,
     containment: Containment,
     clock: Arc<dyn Clock>,
@@ -52,7 +54,8 @@ pub enum Step {
 }
 
 impl Site {
-    /// The application below `root`. Links on the way to the root and to its notes are resolved here, once.
+    /// The application below `root`. Links on the way to the root, and those to its notes that stay beneath it, are resolved
+    /// here, once. Notes that a link leads out of the root to are refused by the tool, as is a link that comes later.
     ///
     /// The folders of the log and of the notes may be missing, and may come and go while the server lives.
     ///
@@ -64,9 +67,10 @@ impl Site {
         if !fs::metadata(&root)?.is_dir() {
             return Err(io::Error::new(io::ErrorKind::NotADirectory, "it is no folder"));
         }
-        let notes = root.join(NOTES);
+        let notes = root.join(NOTES).canonicalize().ok();
+        let notes = notes.and_then(|notes| Some(notes.strip_prefix(&root).ok()?.to_owned()));
         Ok(Self {
-            notes: notes.canonicalize().unwrap_or(notes),
+            notes: notes.unwrap_or_else(|| NOTES.into()),
             root,
             containment: platform::containment(),
             clock: Arc::new(SystemClock::default()),
@@ -113,23 +117,22 @@ impl Site {
     }
 
     /// Where the notes are, without a link on the way.
-    pub(crate) fn notes_path(&self) -> &Path {
-        &self.notes
+    pub(crate) fn notes_path(&self) -> PathBuf {
+        self.root.join(&self.notes)
     }
 
     pub(crate) fn notes(&self) -> io::Result<OwnedFd> {
-        platform::open_resolved_folder(&self.notes, self.containment)
+        self.folder(&self.notes)
     }
 
     pub(crate) fn logs(&self) -> Result<Logs, Refusal> {
-        let open = || {
-            let mut folder = platform::open_resolved_folder(&self.root, self.containment)?;
-            for name in LOGS {
-                folder = platform::open_folder(&folder, name)?;
-            }
-            Ok(folder)
-        };
-        open().map(Logs::new).map_err(|error| Logs::refusal(&error))
+        self.folder(LOGS).map(Logs::new).map_err(|error| Logs::refusal(&error))
+    }
+
+    /// Opens a folder beneath the root by its `way` from there, each part of which is a folder and no link.
+    fn folder(&self, way: impl IntoIterator<Item: AsRef<OsStr>>) -> io::Result<OwnedFd> {
+        let root = platform::open_resolved_folder(&self.root, self.containment)?;
+        way.into_iter().try_fold(root, |folder, name| platform::open_folder(&folder, name.as_ref()))
     }
 
     /// Calls of this process take turns at the record, so that only another process is refused for one under way.

@@ -1,5 +1,8 @@
 //! Bytes that somebody else wrote, as text that is safe to show and never over its bound.
 
+/// As much is looked at before the next branch.
+const PLAIN_BLOCK: usize = 1 << 10;
+
 /// How much a text may take.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Room {
@@ -61,6 +64,18 @@ pub(crate) fn show(bytes: &[u8], room: Room, ends: LineEnds) -> Shown {
         }
     }
     Shown { text: page.text, bytes: shown, lossy }
+}
+
+/// Whether [`show`] shows a line, or several, as it is.
+///
+/// In blocks, so that the compiler looks at many bytes at once: a search asks this of a whole log.
+pub(crate) fn is_plain(text: &[u8]) -> bool {
+    let plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n');
+    let ascii = |block: &[u8]| block.iter().fold(true, |all, byte| all & plain(byte));
+    text.chunks(PLAIN_BLOCK).all(ascii)
+        || str::from_utf8(text).is_ok_and(|text| {
+            !text.char_indices().any(|(at, c)| is_odd(c, &text[at..], LineEnds::Kept))
+        })
 }
 
 /// Whether a character, with which `rest` begins, has to be written out.

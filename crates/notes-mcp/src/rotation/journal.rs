@@ -5,19 +5,25 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use humantime::format_rfc3339_seconds;
 use serde::{Deserialize, Serialize};
 
 use super::{PLAN_LIVES, fingerprint::Fingerprint, state::State};
-use crate::{logs::is_archive, site::Site};
+use crate::{
+    logs::is_archive,
+    refusal::{ASK_A_PERSON, Code, Refusal},
+    site::Site,
+};
 
-/// Above this many the oldest records that nobody can need go.
+/// Above this many, records that nobody can need go.
 const RECORDS: usize = 100;
 
-/// Above this many the oldest go, needed or not, so that no caller can fill the disk or make the record unreadable.
+/// With this many that may be needed there is no new plan, so that no caller can fill the disk or push out what another one
+/// was promised.
 const MOST_RECORDS: usize = 1_000;
 
 /// What was applied is remembered at least so long.
-const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+pub(crate) const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// A plan that is from further in the future than clocks differ was not made by this clock, and has no age.
 const CLOCK_SKEW: Duration = Duration::from_secs(5);
@@ -52,35 +58,75 @@ pub(crate) enum Phase {
     },
 }
 
+/// How old a plan is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Age {
+    Live,
+    Over,
+    /// It was made by a clock that was set back since.
+    Ahead,
+}
+
 impl Journal {
-    /// A record that cannot be read holds no plan: each has to be made anew, and a person is told.
-    pub(crate) fn load(state: &State, site: &Site) -> Self {
-        let text = match state.read() {
-            Ok(Some(text)) => text,
-            Ok(None) => return Self::default(),
+    /// A record that is damaged holds no plan: each has to be made anew, and a person is told. It is kept under another name, since
+    /// it may tell that person what was rotated.
+    ///
+    /// # Errors
+    ///
+    /// Where the record cannot be read or kept: the next one would overwrite it.
+    pub(crate) fn load(state: &State, site: &Site) -> Result<Self, Refusal> {
+        let read = state.read();
+        let damage = match &read {
+            Ok(None) => return Ok(Self::default()),
+            Ok(Some(text)) => match serde_json::from_slice::<Self>(text) {
+                Ok(journal) if journal.plans.iter().all(|plan| is_archive(&plan.archive)) => {
+                    return Ok(journal);
+                }
+                _ => "damaged",
+            },
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => "over 1 MiB",
             Err(error) => {
-                site.warn(&format!(
-                    "the record of plans cannot be read, so it counts as empty: {error}"
-                ));
-                return Self::default();
+                let kind = error.kind();
+                return Err(Refusal::io("cannot read the record of plans", kind, ASK_A_PERSON));
             }
         };
-        match serde_json::from_slice::<Self>(&text) {
-            Ok(journal) if journal.plans.iter().all(|plan| is_archive(&plan.archive)) => journal,
-            _ => {
-                site.warn("the record of plans is damaged, so it counts as empty");
-                Self::default()
-            }
-        }
+        let name = state.keep_aside().map_err(|error| {
+            let what = format!("the record of plans is {damage} and cannot be kept aside");
+            Refusal::io(&what, error, ASK_A_PERSON)
+        })?;
+        site.warn(&format!(
+            "the record of plans is {damage}, so it counts as empty; it is kept as {name}"
+        ));
+        Ok(Self::default())
     }
 
     pub(crate) fn save(&self, state: &State) -> io::Result<()> {
         state.write(&serde_json::to_vec(self)?)
     }
 
-    pub(crate) fn add(&mut self, record: Record, now: SystemTime) {
+    /// Adds a plan, for which others go that nobody can need.
+    ///
+    /// # Errors
+    ///
+    /// Where every record may be needed: a plan that a person may be looking at, or what a repeated apply is answered with.
+    pub(crate) fn add(&mut self, record: Record, now: SystemTime) -> Result<(), Refusal> {
+        self.forget(now, |phase| phase == Phase::Planned);
+        self.forget(now, |_| true);
+        if self.plans.len() >= MOST_RECORDS {
+            let next = self.plans.iter().map(Record::needed_until).min().unwrap_or(now);
+            return Err(Refusal::new(
+                Code::TooManyPlans,
+                format!(
+                    "there are {} plans that may still be applied or were within {} days, and none of them is forgotten for a new one; \
+                     have one of them looked at and applied, or call again after {}",
+                    self.plans.len(),
+                    REMEMBERED.as_secs() / (24 * 60 * 60),
+                    format_rfc3339_seconds(next)
+                ),
+            ));
+        }
         self.plans.push(record);
-        self.prune(now);
+        Ok(())
     }
 
     pub(crate) fn find(&self, id: &str) -> Option<&Record> {
@@ -97,15 +143,14 @@ impl Journal {
         self.plans.iter().filter(|record| record.phase == Phase::Applying)
     }
 
-    fn prune(&mut self, now: SystemTime) {
-        let mut over = self.plans.len().saturating_sub(RECORDS);
+    /// Makes room for one more, as far as records in such a phase that nobody can need go, the oldest first.
+    fn forget(&mut self, now: SystemTime, may_go: fn(Phase) -> bool) {
+        let mut over = (self.plans.len() + 1).saturating_sub(RECORDS);
         self.plans.retain(|record| {
-            let goes = over > 0 && !record.is_needed(now);
+            let goes = over > 0 && may_go(record.phase) && !record.is_needed(now);
             over -= usize::from(goes);
             !goes
         });
-        let over = self.plans.len().saturating_sub(MOST_RECORDS);
-        self.plans.drain(..over);
     }
 }
 
@@ -115,18 +160,29 @@ impl Record {
     }
 
     /// Whether it may still be begun.
-    pub(crate) fn is_live(&self, now: SystemTime) -> bool {
+    pub(crate) fn age(&self, now: SystemTime) -> Age {
         let created = time(self.created);
-        now < created + PLAN_LIVES && created <= now + CLOCK_SKEW
+        match () {
+            () if created > now + CLOCK_SKEW => Age::Ahead,
+            () if now >= created + PLAN_LIVES => Age::Over,
+            () => Age::Live,
+        }
     }
 
     fn is_needed(&self, now: SystemTime) -> bool {
-        let since = |at| now.duration_since(time(at)).unwrap_or_default();
         match self.phase {
-            Phase::Planned => self.is_live(now),
-            Phase::Applying => since(self.created) < REMEMBERED,
-            Phase::Applied { at, .. } => since(at) < REMEMBERED,
+            Phase::Planned => self.age(now) == Age::Live,
+            Phase::Applying | Phase::Applied { .. } => now < self.needed_until(),
         }
+    }
+
+    fn needed_until(&self) -> SystemTime {
+        let (from, lasts) = match self.phase {
+            Phase::Planned => (self.created, PLAN_LIVES),
+            Phase::Applying => (self.created, REMEMBERED),
+            Phase::Applied { at, .. } => (at, REMEMBERED),
+        };
+        time(from.saturating_add(lasts.as_millis() as u64))
     }
 }
 

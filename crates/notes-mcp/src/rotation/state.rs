@@ -7,7 +7,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{Mode, OFlags, mkdirat, renameat},
+    fs::{AtFlags, Mode, OFlags, mkdirat, renameat, statat},
     io::Errno,
 };
 
@@ -21,6 +21,12 @@ const FOLDER: &str = ".rotate";
 const LOCK: &str = "lock";
 const RECORD: &str = "plans.json";
 const NEW_RECORD: &str = "plans.json.new";
+
+/// What the name of a damaged record begins with; a number follows.
+const ASIDE: &str = "plans.json.damaged.";
+
+/// No more damaged records are kept, and none is overwritten.
+const KEPT_ASIDE: usize = 9;
 
 /// A record that is longer was not written here.
 const RECORD_BYTES: u64 = 1 << 20;
@@ -77,6 +83,37 @@ impl State {
         Ok(Some(bytes))
     }
 
+    /// Gives the record another name, which it says, so that the next one does not overwrite it.
+    pub(crate) fn keep_aside(&self) -> io::Result<String> {
+        for name in aside() {
+            if !self.has(&name)? {
+                // Nobody else takes the name meanwhile: whoever writes here holds the lock.
+                renameat(&self.folder, RECORD, &self.folder, &name)?;
+                return Ok(shown(&name));
+            }
+        }
+        let what = format!("there are {KEPT_ASIDE} damaged records in app/logs/{FOLDER} already");
+        Err(io::Error::new(io::ErrorKind::AlreadyExists, what))
+    }
+
+    /// The last record that was kept aside, if there is one.
+    pub(crate) fn kept_aside(&self) -> io::Result<Option<String>> {
+        for name in aside().rev() {
+            if self.has(&name)? {
+                return Ok(Some(shown(&name)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn has(&self, name: &str) -> io::Result<bool> {
+        match statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(_) => Ok(true),
+            Err(Errno::NOENT) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Puts a new record in the old one's place, on the disk and as a whole.
     pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::TRUNC;
@@ -101,6 +138,16 @@ impl AsFd for State {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.folder.as_fd()
     }
+}
+
+/// The names of damaged records.
+fn aside() -> impl DoubleEndedIterator<Item = String> {
+    (1..=KEPT_ASIDE).map(|number| format!("{ASIDE}{number}"))
+}
+
+/// How a file of the folder is called in what a person reads.
+fn shown(name: &str) -> String {
+    format!("app/logs/{FOLDER}/{name}")
 }
 
 fn create(logs: &Logs) -> io::Result<OwnedFd> {

@@ -19,7 +19,7 @@ fn definition() -> Value {
         "name": "log_rotate_apply",
         "title": "Rotate the log as planned",
         "description": "Does what the plan with this id says, after a person has seen it: app/logs/app.log becomes an archive, and an empty log takes \
-            its place. Refused where the log changed since. A repeated call rotates nothing and answers `already_applied` with the earlier result, so \
+            its place. Refused where the log changed since. A repeated call rotates nothing and answers `already_applied` with the earlier result (for 7 days), so \
             after a broken connection call it again. A program that has the log open writes to the archive until it opens the log again: \
             nothing is lost, and space comes free with the archive.",
         "inputSchema": {

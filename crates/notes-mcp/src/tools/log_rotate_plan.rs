@@ -40,11 +40,14 @@ fn definition() -> Value {
 fn call(site: &Site, arguments: &Map<String, Value>, _: &Call) -> Result<Value, Refusal> {
     Arguments::new(arguments, &[])?;
     let plan = rotation::plan(site)?;
-    let action = format!(
+    let mut action = format!(
         "rename {SHOWN} ({} bytes) to app/logs/{} and create an empty {SHOWN}; nothing is deleted, and a program that \
          has the log open writes to the archive until it opens the log again",
         plan.size, plan.archive
     );
+    if let Some(name) = plan.kept_aside {
+        action.push_str(&format!("; an earlier record of plans was damaged and is kept as {name}"));
+    }
     Ok(json!({
         "plan_id": plan.id,
         "log_size": plan.size,

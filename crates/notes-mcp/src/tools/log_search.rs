@@ -1,6 +1,7 @@
 //! `log_search`: where a text stands in the log, from its start.
 
 use std::{
+    iter,
     ops::{ControlFlow, RangeInclusive},
     time::Duration,
 };
@@ -17,6 +18,7 @@ use crate::{
     protocol::Call,
     refusal::{Code, Refusal},
     site::Site,
+    text::is_plain,
 };
 
 /// How many characters a text may have.
@@ -47,7 +49,8 @@ fn definition() -> Value {
         "title": "Search the log",
         "description": format!(
             "Lines of app/logs/app.log that hold a text, from the start of the log: whether an error is there, and since when. The text \
-            is taken as it is, upper and lower case apart; it is no regular expression. Looks at the first {SEARCH_BYTES} bytes \
+            is taken as it is, upper and lower case apart; it is no regular expression. A line is found by its own text and by the text that is \
+            shown of it, where control characters are written out. Looks at the first {SEARCH_BYTES} bytes \
             for at most {} seconds, and shows at most {} characters of a line. Only `complete` true means that there are no more matches.",
             SEARCH_TIME.as_secs(),
             line::LINE_CHARS
@@ -97,8 +100,15 @@ fn call(site: &Site, arguments: &Map<String, Value>, call: &Call) -> Result<Valu
     let level = arguments.level()?;
     let limit = arguments.integer("limit", MATCHES, DEFAULT_MATCHES)? as usize;
     let log = site.logs()?.log()?;
-    let mut scan =
-        Scan { finder: Finder::new(text), level, limit, matches: Vec::new(), lines: 0, bytes: 0 };
+    let mut scan = Scan {
+        text,
+        finder: Finder::new(text),
+        level,
+        limit,
+        matches: Vec::new(),
+        lines: 0,
+        bytes: 0,
+    };
     let stop = scan.log(&log, site, call)?;
     let reason = match stop {
         Stop::End => "end",
@@ -128,6 +138,7 @@ enum Stop {
 }
 
 struct Scan<'a> {
+    text: &'a str,
     finder: Finder<'a>,
     level: Option<Level>,
     limit: usize,
@@ -186,7 +197,14 @@ impl Scan<'_> {
     fn block(&mut self, block: &[u8], last: Extent) -> ControlFlow<()> {
         let before = self.bytes;
         let mut from = if before == 0 { block.len() - line::without_mark(block).len() } else { 0 };
-        while let Some(at) = self.finder.find(&block[from..]).map(|at| from + at) {
+        let mut own = self.finder.find_iter(block).peekable();
+        let mut written = written_out(self.text, block, from, last).peekable();
+        loop {
+            while own.next_if(|at| *at < from).is_some() {}
+            while written.next_if(|at| *at < from).is_some() {}
+            let Some(at) = [own.peek(), written.peek()].into_iter().flatten().min().copied() else {
+                break;
+            };
             let start = memrchr(b'\n', &block[from..at]).map_or(from, |feed| from + feed + 1);
             let end = memchr(b'\n', &block[at..]).map_or(block.len(), |feed| at + feed);
             let line = &block[start..end];
@@ -197,7 +215,7 @@ impl Scan<'_> {
                     return ControlFlow::Break(());
                 }
                 let extent = if end == block.len() { last } else { Extent::Whole };
-                self.matches.push(line::shown(self.lines + 1, line, extent));
+                self.matches.push(line::shown(self.lines + 1, line, extent).record);
             }
             self.lines += 1;
             from = (end + 1).min(block.len());
@@ -208,4 +226,27 @@ impl Scan<'_> {
         self.bytes = before + block.len() as u64;
         ControlFlow::Continue(())
     }
+}
+
+/// Where those lines of a block begin, from `from` on, that hold `text` in the form in which they are shown alone. Whoever
+/// searches for what was shown has to find it.
+fn written_out<'a>(
+    text: &'a str,
+    block: &'a [u8],
+    from: usize,
+    last: Extent,
+) -> impl Iterator<Item = usize> + 'a {
+    let mut next = if is_plain(block) { block.len() } else { from };
+    iter::from_fn(move || {
+        while next < block.len() {
+            let start = next;
+            let end = memchr(b'\n', &block[start..]).map_or(block.len(), |feed| start + feed);
+            let extent = if end == block.len() { last } else { Extent::Whole };
+            next = end + 1;
+            if line::is_shown_with(&block[start..end], extent, text) {
+                return Some(start);
+            }
+        }
+        None
+    })
 }

@@ -49,15 +49,33 @@ fn definition() -> Value {
             "lines": {"type": "array", "items": line::schema(), "maxItems": LINES.end()},
             "numbering": {
                 "enum": ["file", "window"],
-                "description": "Whether n counts from the start of the file, or from the first whole line of the part that was read.",
+                "description": "Whether n counts from the start of the file, or from the first line that surely begins in the part that was read.",
             },
             "lines_left": {
                 "type": "integer", "minimum": 0,
-                "description": "Lines in the part that was read which fit and come before those given: ask for more to see them.",
+                "description": "Lines which fit and come before those given, back to where n counts from: ask for more to see them.",
+            },
+            "lines_filtered": {
+                "type": "integer", "minimum": 0,
+                "description": "Lines from where n counts on that are left out since they are not of the level that was asked for.",
             },
             "truncated": {"type": "boolean", "description": "Whether the file has more before the part that was read."},
-            "bytes_left": {"type": "integer", "minimum": 0, "description": "How many bytes that is; they were not looked at."},
-            "size": {"type": "integer", "minimum": 0, "description": "Bytes of the log when it was opened."},
+            "bytes_left": {
+                "type": "integer", "minimum": 0,
+                "description": "Bytes before where n counts from: they were not looked at, or end a line whose beginning was not. log_search reads from the start.",
+            },
+            "bytes_hidden": {
+                "type": "integer", "minimum": 0,
+                "description": "Bytes of the lines of lines_left and lines_filtered, and those that were cut off the lines given.",
+            },
+            "bytes_shown": {
+                "type": "integer", "minimum": 0,
+                "description": "Bytes of the log that the lines given show, their line ends among them.",
+            },
+            "size": {
+                "type": "integer", "minimum": 0,
+                "description": "Bytes of the log when it was opened, or up to where it ended by then: bytes_left, bytes_hidden and bytes_shown together.",
+            },
         })),
         "annotations": reads(),
     })
@@ -70,20 +88,42 @@ fn call(site: &Site, arguments: &Map<String, Value>, _: &Call) -> Result<Value, 
     let log = site.logs()?.log()?;
     let window = Window::read(&log)?;
     let extent = window.extent;
-    let fits = |line: &[u8]| level.is_none() || level == line::level(line, extent);
-    let fitting: Vec<(u64, &[u8])> =
-        (1..).zip(window.lines()).filter(|(_, line)| fits(line)).collect();
-    let left = fitting.len().saturating_sub(count);
-    let lines: Vec<Value> =
-        fitting[left..].iter().map(|(n, line)| line::shown(*n, line, extent)).collect();
+    let fits = |line: &Line| level.is_none() || level == line::level(line.text, extent);
+    let (fitting, other): (Vec<_>, Vec<_>) =
+        (1..).zip(window.lines()).partition(|(_, line): &(u64, Line)| fits(line));
+    let (left, given) = fitting.split_at(fitting.len().saturating_sub(count));
+    let mut hidden = bytes(left) + bytes(&other);
+    let mut seen = bytes(given);
+    let mut lines = Vec::new();
+    for (n, line) in given {
+        let shown = line::shown(*n, line.text, extent);
+        hidden += shown.hidden;
+        seen -= shown.hidden;
+        lines.push(shown.record);
+    }
     Ok(record([
         ("lines", lines.into()),
         ("numbering", if window.start == 0 { "file" } else { "window" }.into()),
-        ("lines_left", left.into()),
+        ("lines_left", left.len().into()),
+        ("lines_filtered", other.len().into()),
         ("truncated", (window.start > 0).into()),
-        ("bytes_left", window.start.into()),
-        ("size", log.size().into()),
+        ("bytes_left", (window.start + window.skipped as u64).into()),
+        ("bytes_hidden", hidden.into()),
+        ("bytes_shown", seen.into()),
+        ("size", (window.start + window.bytes.len() as u64).into()),
     ]))
+}
+
+/// A line of the log.
+struct Line<'a> {
+    /// Without its line feed, and without the mark before the first one.
+    text: &'a [u8],
+    /// How many bytes it takes in the log.
+    bytes: usize,
+}
+
+fn bytes(lines: &[(u64, Line)]) -> usize {
+    lines.iter().map(|(_, line)| line.bytes).sum()
 }
 
 /// The end of the log, as far as it is read.
@@ -91,7 +131,7 @@ struct Window {
     /// Where it begins in the file.
     start: u64,
     bytes: Vec<u8>,
-    /// How many of the bytes come before its first line.
+    /// How many of the bytes come before its first line: they end one that began before the window.
     skipped: usize,
     /// Its lines are whole, unless it lies within a single one.
     extent: Extent,
@@ -107,21 +147,24 @@ impl Window {
         // A line that began before the window goes, unless it is all that there is.
         let next = memchr(b'\n', &bytes).map(|end| end + 1).filter(|next| *next < bytes.len());
         let (skipped, extent) = match next {
-            _ if start == 0 => (bytes.len() - line::without_mark(&bytes).len(), Extent::Whole),
+            _ if start == 0 => (0, Extent::Whole),
             Some(next) => (next, Extent::Whole),
             None => (continuation(&bytes), Extent::Middle),
         };
         Ok(Self { start, bytes, skipped, extent })
     }
 
-    fn lines(&self) -> impl Iterator<Item = &[u8]> {
+    fn lines(&self) -> impl Iterator<Item = Line<'_>> {
         let text = &self.bytes[self.skipped..];
         let open = text.last().is_some_and(|last| *last != b'\n');
-        let ends = memchr_iter(b'\n', text).chain(open.then_some(text.len()));
+        let ends = memchr_iter(b'\n', text).map(|feed| feed + 1).chain(open.then_some(text.len()));
         ends.scan(0, |from, end| {
-            let line = &text[*from..end];
-            *from = end + 1;
-            Some(line)
+            let whole = &text[*from..end];
+            let first = self.start == 0 && *from == 0;
+            let marked = whole.strip_suffix(b"\n").unwrap_or(whole);
+            let text = if first { line::without_mark(marked) } else { marked };
+            *from = end;
+            Some(Line { text, bytes: whole.len() })
         })
     }
 }

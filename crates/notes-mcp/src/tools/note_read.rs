@@ -66,7 +66,7 @@ fn call(site: &Site, arguments: &Map<String, Value>, _: &Call) -> Result<Value, 
     let arguments = Arguments::new(arguments, &["name"])?;
     let name = arguments.text("name", NAME_CHARS)?;
     check(name)?;
-    let file = open(site, name).map_err(|error| refusal(name, &error))?;
+    let file = open(site, name)?;
     let unreadable = |error| Refusal::io("cannot read the note", error, ASK_A_PERSON);
     let metadata = file.metadata().map_err(unreadable)?;
     if !metadata.is_file() {
@@ -89,8 +89,15 @@ fn call(site: &Site, arguments: &Map<String, Value>, _: &Call) -> Result<Value, 
 
 /// Refuses what cannot name a note before anything is opened.
 fn check(name: &str) -> Result<(), Refusal> {
-    if name.starts_with('/') || name.split('/').any(|part| part == "..") {
-        return Err(outside(name));
+    if name.starts_with('/') {
+        return Err(outside(&format!(
+            "{name:?} begins with `/`; give the note's path from app/data/notes on"
+        )));
+    }
+    if name.split('/').any(|part| part == "..") {
+        return Err(outside(&format!(
+            "{name:?} has a `..`, which is not followed, wherever it leads; give the note's path from app/data/notes on without it"
+        )));
     }
     let odd =
         name.contains(['\0', '\\']) || name.split('/').any(|part| part.is_empty() || part == ".");
@@ -104,41 +111,67 @@ fn check(name: &str) -> Result<(), Refusal> {
 
 /// The kernel refuses each absolute link, also one that leads back into the notes. For those the path is resolved here and
 /// opened again, beneath the notes as before: what the resolution says is never trusted.
-fn open(site: &Site, name: &str) -> io::Result<File> {
-    let notes = site.notes()?;
-    match open_beneath(&notes, Path::new(name), site.containment()) {
-        Err(error) if is_escape(&error) => match links::resolve(&notes, site.notes_path(), name)? {
-            Some(path) => open_beneath(&notes, &path, site.containment()),
-            None => Err(error),
+fn open(site: &Site, name: &str) -> Result<File, Refusal> {
+    let notes = site.notes().map_err(|error| no_notes(&error))?;
+    let opened = match open_beneath(&notes, Path::new(name), site.containment()) {
+        Err(error) if is_escape(&error) => match links::resolve(&notes, &site.notes_path(), name) {
+            Ok(Some(path)) => open_beneath(&notes, &path, site.containment()),
+            Ok(None) => Err(error),
+            Err(error) => Err(error),
         },
         opened => opened,
+    };
+    opened.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound if links::is_dangling(&notes, &site.notes_path(), name) => {
+            not_found(&format!("{name:?} is or goes through a link to something that is not there"))
+        }
+        _ => refusal(name, &error),
+    })
+}
+
+/// Why the folder of the notes could not be opened.
+fn no_notes(error: &io::Error) -> Refusal {
+    match error.kind() {
+        // An open of a link as a folder answers so on Linux, as one of a file does.
+        io::ErrorKind::NotADirectory => no_folder(),
+        _ if is_link(error) => no_folder(),
+        io::ErrorKind::NotFound => Refusal::new(
+            Code::NoteNotFound,
+            "there is no folder app/data/notes; that is no empty one: find out whether the application runs, and where it keeps its notes",
+        ),
+        kind => Refusal::io("cannot open app/data/notes", kind, ASK_A_PERSON),
     }
 }
 
+fn no_folder() -> Refusal {
+    outside(
+        "app/data/notes or a folder on the way to it is no folder, or a link that leads out of the root or came after the server's start, \
+         which is not followed; let a person look at it",
+    )
+}
+
 fn refusal(name: &str, error: &io::Error) -> Refusal {
+    let none = format!("there is no note {name:?} in app/data/notes");
     match error.kind() {
-        _ if is_escape(error) => outside(name),
+        _ if is_escape(error) => outside(&format!(
+            "{name:?} leads out of app/data/notes through a link; only what lies in there is read"
+        )),
         _ if is_special(error) => not_a_file(name),
-        _ if is_link(error) || is_no_name(error) => not_found(name),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => not_found(name),
+        _ if is_link(error) => not_found(&format!(
+            "{name:?} is or goes through more links than are followed, as in a circle"
+        )),
+        _ if is_no_name(error) => not_found(&none),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => not_found(&none),
         kind => Refusal::io(&format!("cannot open the note {name:?}"), kind, ASK_A_PERSON),
     }
 }
 
-fn outside(name: &str) -> Refusal {
-    Refusal::new(
-        Code::OutsideNotes,
-        format!(
-            "{name:?} leads out of app/data/notes, by itself or through a link; only what lies in there is read"
-        ),
-    )
+fn outside(why: &str) -> Refusal {
+    Refusal::new(Code::OutsideNotes, why)
 }
 
-fn not_found(name: &str) -> Refusal {
-    Refusal::new(
-        Code::NoteNotFound,
-        format!("there is no note {name:?} in app/data/notes; look for its name in the log"),
-    )
+fn not_found(what: &str) -> Refusal {
+    Refusal::new(Code::NoteNotFound, format!("{what}; look for its name in the log"))
 }
 
 fn not_a_file(name: &str) -> Refusal {

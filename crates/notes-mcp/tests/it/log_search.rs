@@ -152,6 +152,50 @@ fn s8_a_match_beyond_what_is_shown_of_its_line_is_found() {
 }
 
 #[test]
+fn s8_what_is_shown_of_a_line_is_found_by_that_and_by_its_own_bytes() {
+    let block = vec![b'x'; 300_000];
+    for before in [&b""[..], b"\xef\xbb\xbf", &[&block[..], b"\r\n\0\n"].concat()[..]] {
+        let log = b"INFO plain\nERROR \x1b[31mdisk caf\xe9 full\r\na\rb\nINFO \\u{1b}[31m said\n\xd1\x8f\x7f\nINFO last \xd1";
+        let app = App::with_log([before, log].concat());
+        let lines = before.iter().filter(|byte| **byte == b'\n').count();
+        for (text, expected) in [
+            ("\\u{1b}[31mdisk caf\u{fffd} full", &[2][..]),
+            ("\u{1b}[31mdisk", &[2]),
+            ("\\u{1b}[31m", &[2, 4]),
+            ("caf\u{fffd}", &[2]),
+            ("a\\u{d}b", &[3]),
+            ("full\\u{d}", &[]),
+            ("я\\u{7f}", &[5]),
+            ("last \u{fffd}", &[6]),
+            ("disk", &[2]),
+            ("INFO", &[1, 4, 6]),
+            ("\\u{a}", &[]),
+        ] {
+            let found = search(&app, json!({"text": text}));
+            let expected: Vec<usize> = expected.iter().map(|n| lines + n).collect();
+            assert_eq!(each(&found["matches"], "n"), expected, "{text}");
+            assert_eq!(extent(&found)[..3], [&json!(true), &json!("end"), &json!(lines + 6)]);
+        }
+        // What a tail shows of any line is found.
+        for line in app.call("log_tail", json!({"lines": 6})).expect("a tail")["lines"]
+            .as_array()
+            .expect("lines")
+        {
+            let found = search(&app, json!({"text": line["text"]}));
+            assert!(each(&found["matches"], "text").contains(&&line["text"]), "{line}");
+        }
+    }
+}
+
+#[test]
+fn s8_a_form_that_is_shown_counts_for_the_limit_and_the_level_as_any_text() {
+    let app = App::with_log("ERROR \u{1b}x\nINFO \u{1b}x\nERROR \\u{1b}x\nERROR \u{1b}x\n");
+    let found = search(&app, json!({"text": "\\u{1b}x", "level": "ERROR", "limit": 2}));
+    assert_eq!(each(&found["matches"], "n"), [1, 3]);
+    assert_eq!(extent(&found)[..3], [&json!(false), &json!("limit"), &json!(3)]);
+}
+
+#[test]
 fn s9_a_match_across_two_blocks_is_found_once() {
     let block = 262_144;
     for at in [block - 3, block - 6, block, block - 7] {

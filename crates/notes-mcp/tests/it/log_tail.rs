@@ -108,7 +108,10 @@ fn t5_an_empty_log_has_no_lines_and_is_no_error() {
     let app = App::with_log("");
     assert_eq!(
         tail(&app, json!({})),
-        json!({"lines": [], "numbering": "file", "lines_left": 0, "truncated": false, "bytes_left": 0, "size": 0})
+        json!({
+            "lines": [], "numbering": "file", "lines_left": 0, "lines_filtered": 0,
+            "truncated": false, "bytes_left": 0, "bytes_hidden": 0, "bytes_shown": 0, "size": 0,
+        })
     );
 }
 
@@ -122,7 +125,8 @@ fn t6_the_last_line_counts_without_a_line_feed() {
                 {"n": 1, "level": "INFO", "text": "INFO one", "cut": false},
                 {"n": 2, "level": "ERROR", "text": "ERROR two", "cut": false},
             ],
-            "numbering": "file", "lines_left": 0, "truncated": false, "bytes_left": 0, "size": 18,
+            "numbering": "file", "lines_left": 0, "lines_filtered": 0,
+            "truncated": false, "bytes_left": 0, "bytes_hidden": 0, "bytes_shown": 18, "size": 18,
         })
     );
 }
@@ -179,7 +183,7 @@ fn t11_the_window_is_256_kib_and_a_line_that_begins_before_it_is_dropped() {
 
     app.write("app/logs/app.log", format!("x{whole}"));
     let over = tail(&app, json!({"lines": 2}));
-    assert_eq!(of(&over), [json!("window"), json!(true), json!(1), json!(4093)]);
+    assert_eq!(of(&over), [json!("window"), json!(true), json!(1 + line.len()), json!(4093)]);
     assert_eq!(each(&over["lines"], "n"), [4094, 4095]);
 }
 
@@ -265,6 +269,106 @@ fn t15_with_a_level_the_last_lines_of_that_level_are_given_oldest_first() {
     let found = tail(&app, json!({"level": "ERROR", "lines": 2}));
     assert_eq!(texts(&found), ["ERROR line 500", "ERROR line 990"]);
     assert_eq!((&found["lines_left"], &found["truncated"]), (&json!(1), &json!(false)));
+}
+
+/// What a tail says of how much of the log it gives.
+fn account(tail: &Value) -> [u64; 7] {
+    let count = |key: &str| tail[key].as_u64().unwrap_or_else(|| panic!("{key} in {tail}"));
+    [
+        texts(tail).len() as u64,
+        count("lines_left"),
+        count("lines_filtered"),
+        count("bytes_left"),
+        count("bytes_hidden"),
+        count("bytes_shown"),
+        count("size"),
+    ]
+}
+
+// spec: NOTE-06
+#[test]
+fn t18_what_is_not_shown_is_counted() {
+    let long = format!("INFO first\nERROR {}\nINFO z\n", "x".repeat(300_000));
+    let lines = format!("INFO {}\n", "x".repeat(58)).repeat(4_097);
+    for (log, arguments, expected) in [
+        (long.as_str(), json!({}), [1, 0, 0, 300_018, 0, 7, 300_025]),
+        (&long, json!({"level": "ERROR"}), [0, 0, 1, 300_018, 7, 0, 300_025]),
+        (&lines, json!({"lines": 200}), [200, 3_895, 0, 128, 3_895 * 64, 12_800, 262_208]),
+        (
+            "\u{feff}INFO a\r\nDEBUG b\nINFO c",
+            json!({"level": "INFO", "lines": 1}),
+            [1, 1, 1, 0, 19, 6, 25],
+        ),
+        ("\u{feff}INFO a\r\nDEBUG b\nINFO c", json!({}), [3, 0, 0, 0, 0, 25, 25]),
+    ] {
+        let app = App::with_log(log);
+        assert_eq!(account(&tail(&app, arguments.clone())), expected, "{arguments}");
+    }
+}
+
+/// A log of lines of any length and level, some longer than is read of the log.
+fn any_log(random: &mut fastrand::Rng) -> String {
+    let mut log = String::from(if random.bool() { "\u{feff}" } else { "" });
+    for _ in 0..random.usize(0..400) {
+        log.push_str(random.choice(["INFO ", "ERROR ", "DEBUG ", "WARN ", ""]).unwrap_or_default());
+        let length = match random.u8(0..100) {
+            0 => random.usize(0..300_000),
+            1..20 => random.usize(400..4_000),
+            _ => random.usize(0..200),
+        };
+        let filling = random.choice(["x", "я", "😀"]).unwrap_or_default();
+        log.push_str(&filling.repeat(length / filling.len()));
+        log.push_str(random.choice(["\n", "\r\n", "\n\n"]).unwrap_or_default());
+    }
+    if random.bool() {
+        log.truncate(log.trim_end().len());
+    }
+    log
+}
+
+// spec: NOTE-06, NOTE-10
+#[test]
+fn t18_of_any_log_every_byte_and_every_line_is_accounted_for() {
+    let mut random = fastrand::Rng::with_seed(18);
+    let mut windows = 0;
+    for round in 0..200 {
+        let log = any_log(&mut random);
+        let app = App::with_log(&log);
+        let mut arguments = json!({"lines": random.u64(1..=200)});
+        if random.bool() {
+            arguments["level"] = json!(random.choice(["INFO", "ERROR", "WARNING"]));
+        }
+        let tail = tail(&app, arguments.clone());
+        let [given, left, filtered, before, hidden, shown, size] = account(&tail);
+        let case = format!("round {round}, {arguments}, {} bytes", log.len());
+        assert_eq!(size, log.len() as u64, "{case}");
+        assert_eq!(before + hidden + shown, size, "{case}");
+        // Counting begins at a line's beginning, and as early as one is sure to begin in what was read.
+        let bytes = &log.as_bytes()[before as usize..];
+        let window = &log.as_bytes()[log.len().saturating_sub(WINDOW)..];
+        let first = window.iter().position(|byte| *byte == b'\n').map_or(0, |feed| feed + 1);
+        let one_line = first == 0 || first == window.len();
+        if log.len() <= WINDOW {
+            assert_eq!(before, 0, "{case}");
+        } else if !one_line {
+            assert_eq!(bytes.len(), window.len() - first, "{case}");
+            windows += 1;
+        }
+        let source: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+        assert_eq!(given + left + filtered, source.len() as u64, "{case}");
+        // These texts hold nothing that is written out, so what is shown of a cut line is as long as its text.
+        let mut expected = 0;
+        for line in tail["lines"].as_array().expect("lines") {
+            let n = line["n"].as_u64().expect("a number") as usize;
+            let text = line["text"].as_str().expect("a text").len();
+            let mark = if before == 0 && n == 1 && log.starts_with('\u{feff}') { 3 } else { 0 };
+            let whole = source[n - 1];
+            let end = whole.len() - whole.trim_ascii_end().len();
+            expected += if line["cut"] == true { mark + text + end } else { whole.len() };
+        }
+        assert_eq!(shown, expected as u64, "{case}");
+    }
+    assert!(windows > 10, "{windows} logs were longer than what is read");
 }
 
 #[test]

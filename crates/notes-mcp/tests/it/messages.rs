@@ -54,6 +54,7 @@ const KINDS: &[&str] = &[
     "rotation_in_progress",
     "server/discover",
     "too_many_archives",
+    "too_many_plans",
     "tools/list",
 ];
 
@@ -246,6 +247,15 @@ fn rotating(record: &mut Record) {
     }
     record.call(&mut peer, "log_rotate_plan", json!({}));
     fs::remove_file(app.path("app/logs/app.log.5")).expect("removed");
+    let good = app.read("app/logs/.rotate/plans.json");
+    plan(record, &mut peer);
+    let mut plans: Value =
+        serde_json::from_slice(&app.read("app/logs/.rotate/plans.json")).expect("a record");
+    let planned = plans["plans"].as_array().and_then(|plans| plans.last()).expect("a plan").clone();
+    plans["plans"] = vec![planned; 1_000].into();
+    app.write("app/logs/.rotate/plans.json", plans.to_string());
+    record.call(&mut peer, "log_rotate_plan", json!({}));
+    app.write("app/logs/.rotate/plans.json", good);
     let lock = fs::File::open(app.path("app/logs/.rotate/lock")).expect("the lock");
     lock.try_lock().expect("nobody holds it");
     record.call(&mut peer, "log_rotate_plan", json!({}));

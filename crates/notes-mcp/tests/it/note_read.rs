@@ -98,6 +98,18 @@ fn n3_a_name_that_is_none_is_refused_before_anything_is_opened() {
     ] {
         assert_eq!(code(read(&app, name)), expected, "{name:?}");
     }
+    for (name, expected) in [
+        (
+            "work/../work/plan.md",
+            "has a `..`, which is not followed, wherever it leads; give the note's path from app/data/notes on without it",
+        ),
+        ("/etc/passwd", "begins with `/`; give the note's path from app/data/notes on"),
+    ] {
+        assert_eq!(
+            read(&app, name).expect_err("a refusal").to_string(),
+            format!("outside_notes: {name:?} {expected}")
+        );
+    }
     for arguments in
         [json!({}), json!({"name": null}), json!({"name": 1}), json!({"name": "a", "path": "b"})]
     {
@@ -144,7 +156,7 @@ fn n4_a_link_that_leads_out_is_refused_and_says_nothing_of_where() {
         assert_eq!(
             refused.to_string(),
             format!(
-                "outside_notes: {name:?} leads out of app/data/notes, by itself or through a link; only what lies in there is read"
+                "outside_notes: {name:?} leads out of app/data/notes through a link; only what lies in there is read"
             )
         );
     }
@@ -181,9 +193,25 @@ fn n6_a_link_to_nothing_and_one_round_in_a_circle_are_no_notes() {
     ] {
         symlink(target, app.note(link)).expect("a link");
     }
-    for name in ["dangling", "dangling-absolute", "circle", "circle-absolute"] {
-        assert_eq!(code(read(&app, name)), "note_not_found", "{name}");
+    symlink(".", app.note("here")).expect("a link");
+    for (name, expected) in [
+        ("dangling", "is or goes through a link to something that is not there"),
+        ("dangling/a.md", "is or goes through a link to something that is not there"),
+        ("here/dangling", "is or goes through a link to something that is not there"),
+        ("dangling-absolute", "is or goes through a link to something that is not there"),
+        ("circle", "is or goes through more links than are followed, as in a circle"),
+        ("circle-absolute", "is or goes through more links than are followed, as in a circle"),
+    ] {
+        assert_eq!(
+            read(&app, name).expect_err("a refusal").to_string(),
+            format!("note_not_found: {name:?} {expected}; look for its name in the log")
+        );
     }
+    // Here the link leads somewhere, and there is nothing of the name's own.
+    assert_eq!(
+        read(&app, "here/none.md").expect_err("a refusal").to_string(),
+        "note_not_found: there is no note \"here/none.md\" in app/data/notes; look for its name in the log"
+    );
 }
 
 #[test]
@@ -269,7 +297,56 @@ fn n9_the_notes_may_be_a_link_which_is_resolved_once() {
     let read = || call(&tools, "note_read", json!({"name": "a.md"}));
     assert_eq!(code(read()), "note_not_found");
     symlink("app/data/secret", app.path("elsewhere")).expect("a link");
-    assert_eq!(code(read()), "note_not_found");
+    assert_eq!(code(read()), "outside_notes");
+}
+
+/// What is outside of the root is refused wherever on the way to the notes the link is, and whenever it came.
+// spec: NOTE-07
+#[test]
+fn n9_notes_that_a_link_leads_out_of_the_root_to_are_refused() {
+    let outside = tempfile::TempDir::new().expect("a folder");
+    fs::create_dir(outside.path().join("notes")).expect("a folder");
+    for folder in [outside.path().to_owned(), outside.path().join("notes")] {
+        fs::write(folder.join("a.md"), SECRET).expect("a secret");
+    }
+    for (place, way) in
+        ["app", "app/data", "app/data/notes"].into_iter().zip(WAYS.into_iter().cycle())
+    {
+        for began_before in [false, true] {
+            let app = App::new();
+            app.write("app/data/notes/a.md", "a note");
+            let tools = || NotesTools::new(app.site().with_containment(way));
+            let early = began_before.then(tools);
+            fs::rename(app.path(place), app.path("moved")).expect("moved");
+            symlink(outside.path(), app.path(place)).expect("a link");
+            let tools = early.unwrap_or_else(tools);
+            let read = || call(&tools, "note_read", json!({"name": "a.md"}));
+            assert_eq!(
+                read().expect_err("a refusal").to_string(),
+                "outside_notes: app/data/notes or a folder on the way to it is no folder, or a link that leads out of the root or came after \
+                 the server's start, which is not followed; let a person look at it",
+                "{place}, {began_before}"
+            );
+            // With the folder in its place again there are notes again.
+            fs::remove_file(app.path(place)).expect("removed");
+            fs::rename(app.path("moved"), app.path(place)).expect("moved");
+            assert_eq!(read().expect("a note")["text"], "a note", "{place}, {began_before}");
+        }
+    }
+}
+
+#[test]
+fn n9_notes_that_are_not_there_are_told_from_a_note_that_is_not() {
+    let app = App::new();
+    assert_eq!(
+        read(&app, "a.md").expect_err("a refusal").to_string(),
+        "note_not_found: there is no note \"a.md\" in app/data/notes; look for its name in the log"
+    );
+    fs::remove_dir(app.path("app/data/notes")).expect("removed");
+    assert_eq!(
+        read(&app, "a.md").expect_err("a refusal").to_string(),
+        "note_not_found: there is no folder app/data/notes; that is no empty one: find out whether the application runs, and where it keeps its notes"
+    );
 }
 
 #[test]
