@@ -66,6 +66,32 @@ pub(crate) async fn tools_with_the_same_name_on_two_servers_are_told_apart() {
     }
 }
 
+pub(crate) async fn a_tool_that_takes_the_name_of_another_one_is_left_out_and_named() {
+    let bed = Bed::new();
+    let list = |names: &[&str]| {
+        names
+            .iter()
+            .fold(Script::new(Speaks::Stateless), |script, name| script.tool(listed(name), []))
+    };
+    let (one, _) = bed.server("one", &list(&["b__c"]));
+    let (two, _) = bed.server("two", &list(&["c", "c_01b8a75b", "other"]));
+    let bridge = bed.bridge(Servers::default().with("a", one).with("a__b", two)).await;
+    let names = names(&bridge);
+    assert_eq!(names.len(), 3, "{names:?}");
+    assert_eq!((&*names[0], &*names[2]), ("mcp__a__b__c_01b8a75b", "mcp__a__b__other"));
+    assert_eq!(bridge.reports()[0].remarks, [""; 0]);
+    assert_eq!(
+        bridge.reports()[1].remarks,
+        [
+            "`c_01b8a75b` was left out: in the run it would be mcp__a__b__c_01b8a75b, and so is `b__c` of the MCP server a called; \
+          give one of the servers another name, or have the tool renamed"
+        ]
+    );
+    for name in &names {
+        call(&bridge, name, json!({})).await.unwrap();
+    }
+}
+
 pub(crate) async fn a_list_goes_over_its_pages() {
     let bed = Bed::new();
     let script =

@@ -66,6 +66,7 @@ fn main() {
         lists:
             one_bad_tool_is_left_out_and_not_the_server
             tools_with_the_same_name_on_two_servers_are_told_apart
+            a_tool_that_takes_the_name_of_another_one_is_left_out_and_named
             a_list_goes_over_its_pages
             a_list_without_end_is_cut_and_that_is_said
             a_page_that_never_comes_cuts_the_list;
