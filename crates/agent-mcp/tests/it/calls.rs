@@ -256,7 +256,7 @@ pub(crate) async fn what_a_server_was_given_as_a_secret_is_read_by_nobody() {
     let words = format!("cannot log in with {SECRET}");
     let does = [
         Does::Answer(
-            json!({"content": [{"type": "text", "text": words}], "structuredContent": {"used": SECRET}}),
+            json!({"content": [{"type": "text", "text": words}], "structuredContent": {"used": SECRET, SECRET: [{SECRET: 1}]}}),
         ),
         Does::Progress(vec![(1.0, 2.0, words.clone())]),
         Does::Refuse { code: -32603, message: words.clone() },
@@ -276,7 +276,8 @@ pub(crate) async fn what_a_server_was_given_as_a_secret_is_read_by_nobody() {
     );
     let output = call(&bridge, "mcp__s__t", json!({})).await.unwrap();
     assert_eq!(output.parts[1], Part::text("cannot log in with [NOTES_TOKEN]"));
-    assert_eq!(output.data, json!({"used": "[NOTES_TOKEN]"}));
+    let expected = json!({"used": "[NOTES_TOKEN]", "[NOTES_TOKEN]": [{"[NOTES_TOKEN]": 1}]});
+    assert_eq!(output.data, expected);
     let watcher = Arc::new(Watcher::default());
     let cx = context("c", watcher.clone());
     tool(&bridge, "mcp__s__t").call(json!({}), &cx).await.unwrap();
