@@ -152,6 +152,9 @@ pub(crate) async fn a_failure_is_told_in_the_servers_words_as_data() {
         Does::Refuse { code: -32602, message: "bad cursor".to_owned() },
         Does::Refuse { code: -32603, message: "broken".to_owned() },
         Does::Answer(json!({"resultType": "task"})),
+        Does::Answer(
+            json!({"content": [{"type": "text", "text": "it went wrong"}], "isError": "true"}),
+        ),
     ];
     let (bridge, _) = bed.one(&Script::new(Speaks::Stateless).tool(listed("t"), does)).await;
     let expected = [
@@ -167,6 +170,7 @@ pub(crate) async fn a_failure_is_told_in_the_servers_words_as_data() {
         ),
         (ErrorKind::Failed, "mcp_call_refused", "broken"),
         (ErrorKind::Failed, "mcp_bad_answer", "of a kind that is not known here, `task`"),
+        (ErrorKind::Failed, "mcp_bad_answer", "its `isError` is neither true nor false"),
     ];
     for (kind, code, said) in expected {
         let error = call(&bridge, "mcp__s__t", json!({})).await.unwrap_err();
