@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout};
 use crate::{
     connection::{Connection, Unanswered},
     held::Held,
-    schema,
+    schema::Input,
     text::{clean, clean_line},
     wire::string_of,
 };
@@ -48,7 +48,7 @@ pub(crate) struct Listed {
 pub(crate) struct Listing {
     pub(crate) name: String,
     pub(crate) description: String,
-    pub(crate) input_schema: Value,
+    pub(crate) input: Input,
     /// What its structured results are held to.
     pub(crate) held: Option<Held>,
     /// Whether it says that it changes nothing.
@@ -173,7 +173,7 @@ fn listing(tool: &Value) -> Result<(Listing, Option<String>), String> {
         return Err(format!("its listing has {bytes} bytes, and at most {TOOL_BYTES} are taken"));
     }
     let input = tool.get("inputSchema").ok_or("it has no input schema")?;
-    let input_schema = schema::for_model(input)?;
+    let input = Input::read(input)?;
     let (held, remark) = match tool.get("outputSchema").filter(|schema| !schema.is_null()) {
         None => (None, None),
         Some(schema) => match Held::new(schema) {
@@ -186,10 +186,14 @@ fn listing(tool: &Value) -> Result<(Listing, Option<String>), String> {
     let hint = tool.get("annotations").and_then(|hints| hints.get("readOnlyHint"));
     let description =
         string_of(tool, "description").or(string_of(tool, "title")).unwrap_or_default();
+    let mut description = agent_tool_core::clip(clean(description).trim(), DESCRIPTION_CHARS).text;
+    if !input.said.is_empty() {
+        description.push_str(&format!(" [of the arguments as a whole: {}]", input.said));
+    }
     let listing = Listing {
         name: name.to_owned(),
-        description: agent_tool_core::clip(clean(description).trim(), DESCRIPTION_CHARS).text,
-        input_schema,
+        description: description.trim_start().to_owned(),
+        input,
         held,
         says_read_only: hint == Some(&Value::Bool(true)),
     };

@@ -99,14 +99,40 @@ pub(crate) async fn a_tool_is_exec_unless_its_person_says_otherwise() {
 pub(crate) async fn arguments_that_cannot_be_right_are_not_sent() {
     let bed = Bed::new();
     let mut strict = listed("strict");
-    strict["inputSchema"] =
-        json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    strict["inputSchema"] = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": false});
     let (bridge, log) = bed.one(&Script::new(Speaks::Stateless).tool(strict, [])).await;
     for wrong in [json!({}), json!({"n": "x"}), json!({"n": 1, "m": 2}), json!([])] {
         let error = call(&bridge, "mcp__s__strict", wrong.clone()).await.unwrap_err();
         assert_eq!(error.kind, ErrorKind::InvalidArgs, "{wrong}: {error}");
     }
     assert_eq!(log.of("tools/call").len(), 0);
+}
+
+pub(crate) async fn what_a_servers_schema_allows_reaches_it() {
+    let bed = Bed::new();
+    let mut open = listed("open");
+    open["inputSchema"] = json!({"type": "object", "required": ["a"], "properties": {
+        "a": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        "l": {"type": "array", "items": {"type": ["string", "null"]}},
+        "o": {"type": "object", "properties": {"k": {"type": "string"}}},
+        "plain": {"type": "string"}}});
+    let (bridge, log) = bed.one(&Script::new(Speaks::Stateless).tool(open, [])).await;
+    for allowed in [
+        json!({"a": null}),
+        json!({"a": "x", "l": ["b", null]}),
+        json!({"a": "x", "o": {"k": "v", "extra": 1}, "further": {"b": 1}}),
+    ] {
+        let output = call(&bridge, "mcp__s__open", allowed.clone()).await.unwrap();
+        assert_eq!(output.data, allowed);
+    }
+    // Null is absence where the server takes none, and then it may be missed.
+    let output = call(&bridge, "mcp__s__open", json!({"a": null, "plain": null})).await.unwrap();
+    assert_eq!(output.data, json!({"a": null}));
+    let error = call(&bridge, "mcp__s__open", json!({})).await.unwrap_err();
+    assert!(error.message.contains("the argument `a` is missing"), "{error}");
+    assert_eq!(log.of("tools/call").len(), 4);
+    let schema = &tool(&bridge, "mcp__s__open").spec().input_schema.clone();
+    assert_eq!(schema["properties"]["a"], json!({"type": "string", "description": "or null"}));
 }
 
 pub(crate) async fn a_result_is_held_to_the_servers_own_promise() {

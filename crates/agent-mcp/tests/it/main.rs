@@ -56,6 +56,7 @@ fn main() {
             each_request_of_the_stateless_revision_says_what_it_needs
             a_tool_is_exec_unless_its_person_says_otherwise
             arguments_that_cannot_be_right_are_not_sent
+            what_a_servers_schema_allows_reaches_it
             a_result_is_held_to_the_servers_own_promise
             a_failure_is_told_in_the_servers_words_as_data
             what_a_server_returns_is_cleaned_and_marked
