@@ -100,7 +100,9 @@ fn main() {
             a_server_that_asks_without_end_is_stopped;
         preview:
             a_card_shows_the_earlier_result_that_gave_the_value_out
-            what_is_quoted_is_bounded_and_of_the_same_server;
+            what_is_quoted_is_bounded_and_of_the_same_server
+            every_tool_that_gave_the_value_out_is_on_the_card
+            a_value_whose_result_is_forgotten_is_said_to_be;
     };
     live! { trials:
         the_python_sdks_server_in_both_revisions
