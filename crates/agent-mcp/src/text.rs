@@ -1,6 +1,6 @@
 //! Text of a server on its way to a model or a person.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use agent_tool_core::{clip, for_person};
 use serde_json::{Map, Value};
@@ -66,6 +66,11 @@ fn without_invisible(text: &str) -> String {
 pub(crate) fn clean_line(text: &str, limit: usize) -> String {
     let line = clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
     clip(&line, limit).text
+}
+
+/// A time in seconds, to the thousandth.
+pub(crate) fn seconds(time: Duration) -> String {
+    ((time.as_secs_f64() * 1_000.0).round() / 1_000.0).to_string()
 }
 
 /// Unicode's tag characters spell ASCII that no screen shows; the others take no room either.
@@ -150,6 +155,12 @@ mod tests {
         );
         assert_eq!(clean_line(" a\n\n b\tc ", 100), "a b c");
         assert_eq!(clean_line("abcdef", 4), "abcd… 2 more characters");
+    }
+
+    #[test]
+    fn a_time_is_no_longer_than_it_is_read() {
+        assert_eq!(seconds(Duration::from_nanos(19_999_999_839)), "20");
+        assert_eq!(seconds(Duration::from_millis(400)), "0.4");
     }
 
     #[test]

@@ -35,11 +35,11 @@ pub(crate) async fn one_bad_tool_is_left_out_and_not_the_server() {
         let expected = [
             "`no_schema` was left out: it has no input schema",
             "`list_schema` was left out: its input schema is not that of an object",
-            "`` was left out: it has no name",
             "`wide` was left out: its argument `a b` has a name that models cannot use",
             "was left out: its name has more than 128 characters",
             "`huge` was left out: its listing has 100",
             "it lists `good` more than once; the first one counts",
+            "2 tools were left out: they have no name",
         ];
         assert_eq!(remarks.len(), expected.len(), "{remarks:#?}");
         for (remark, expected) in remarks.iter().zip(expected) {

@@ -84,6 +84,7 @@ fn main() {
             a_call_that_dies_with_its_server_has_an_unknown_fate_and_is_not_repeated
             a_server_that_died_is_started_again_for_the_next_call
             starts_that_fail_are_further_and_further_apart
+            a_pause_that_is_longer_than_the_call_is_said
             a_call_that_takes_too_long_is_cancelled_and_its_fate_is_unknown
             a_call_that_is_dropped_is_cancelled
             an_answer_that_is_too_large_fails_its_call_at_once;
