@@ -299,6 +299,7 @@ impl Walk<'_> {
         let constants: Option<Vec<Value>> =
             branches.iter().map(|branch| branch.get("const").cloned()).collect();
         match (branches, constants) {
+            ([], _) => {}
             ([one], _) => return Ok(self.made(one, depth + 1)?.within(outer)),
             (_, Some(values)) if (1..=MAX_VALUES).contains(&values.len()) => {
                 outer.fields.insert("enum".into(), Value::Array(values));
