@@ -466,7 +466,7 @@ mod tests {
             ),
             (
                 json!({"allOf": [{"$ref": "#/$defs/Short"}, {"maxLength": 2}]}),
-                json!({"type": "string", "description": "characters at most: 3, and `maxLength` 2"}),
+                json!({"type": "string", "description": "short (characters at most: 3, and `maxLength` 2, or null)"}),
             ),
             (json!({"enum": ["a", null]}), json!({"enum": ["a"], "description": "or null"})),
             (json!({"const": null}), json!({})),

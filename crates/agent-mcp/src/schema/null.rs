@@ -38,7 +38,7 @@ impl<'a> Looks<'a> {
     fn reference_allows(&mut self, fields: &Map<String, Value>) -> bool {
         let Some(reference) = fields.get("$ref").and_then(Value::as_str) else { return true };
         let root: &'a Value = self.root;
-        target(root, reference).is_none_or(|target| self.allow(target))
+        target(root, reference).is_some_and(|target| self.allow(target))
     }
 }
 
@@ -83,6 +83,7 @@ mod tests {
             json!({"allOf": [{"$ref": "#/$defs/Maybe"}, {"$ref": "#/$defs/Id"}]}),
             json!({"$ref": "#/$defs/Id"}),
             json!({"$ref": "#/$defs/Loop"}),
+            json!({"$ref": "http://elsewhere/x.json"}),
         ];
         for schema in &refused {
             assert!(!is_allowed(&root, schema), "{schema}");
