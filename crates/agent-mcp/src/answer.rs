@@ -65,7 +65,12 @@ impl Answer {
             Some(Value::Array(content)) => content,
             Some(_) => return Err("its content is no list".to_owned()),
         };
-        let failed = fields.get("isError") == Some(&Value::Bool(true));
+        // Whether it failed is nothing to guess at.
+        let failed = match fields.get("isError") {
+            None | Some(Value::Null) => false,
+            Some(Value::Bool(failed)) => *failed,
+            Some(_) => return Err("its `isError` is neither true nor false".to_owned()),
+        };
         let mut parts = parts(&content);
         if parts.is_empty()
             && let Some(structured) = &structured
@@ -247,10 +252,14 @@ mod tests {
             ("{\n  \"n\": 1\n}".to_owned(), Some(json!({"n": 1})))
         );
         assert!(complete(json!({"content": [], "isError": true})).failed);
+        assert!(!complete(json!({"content": [], "isError": false})).failed);
+        assert!(!complete(json!({"content": [], "isError": null})).failed);
         for (wrong, said) in [
             (json!([]), "no object"),
             (json!({}), "no content"),
             (json!({"content": 1}), "no list"),
+            (json!({"content": [], "isError": "true"}), "`isError` is neither true nor false"),
+            (json!({"content": [], "isError": 1}), "`isError` is neither true nor false"),
             (json!({"resultType": "task"}), "`task`"),
             (json!({"resultType": "input_required"}), "asks for nothing"),
         ] {

@@ -11,11 +11,15 @@ use crate::{
     connection::Start,
     elicit::Asker,
     listing::{self, Listed},
-    name,
+    name::{self, Taken},
     report::{ServerReport, ToolReport},
     server::Server,
+    text::clean_line,
     tool::Bridged,
 };
+
+/// So many characters of a name are repeated in what is said about it.
+const SHOWN_CHARS: usize = 80;
 
 /// The servers of a run with the tools that they had when it began. A clone means the same ones; with the last one, and the last of
 /// its tools, the servers are killed.
@@ -94,18 +98,25 @@ impl BridgeBuilder {
         });
         let connected = join_all(connecting).await;
         let all = connected.iter().flat_map(|connected| {
-            connected
-                .listed
-                .tools
-                .iter()
-                .map(|tool| (connected.report.name.as_str(), tool.name.as_str()))
+            let tools = connected.listed.tools.iter();
+            tools.map(|tool| (connected.report.name.clone(), tool.name.clone()))
         });
-        let mut names = name::names(&all.collect::<Vec<_>>()).into_iter();
+        let all: Vec<(String, String)> = all.collect();
+        let pairs: Vec<_> =
+            all.iter().map(|(server, tool)| (server.as_str(), tool.as_str())).collect();
+        let mut names = name::names(&pairs).into_iter();
         let mut bridge = Bridge { servers: Vec::new(), tools: Vec::new(), reports: Vec::new() };
         for Connected { server, mut report, listed } in connected {
             let named = listed.tools.into_iter().zip(names.by_ref());
             if let Some((server, config)) = server {
                 for (listing, name) in named {
+                    let name = match name {
+                        Ok(name) => name,
+                        Err(Taken { name, by }) => {
+                            report.remarks.push(left_out(&listing.name, &name, &all[by]));
+                            continue;
+                        }
+                    };
                     let tool = Bridged::new(name, Arc::clone(&server), &config, listing);
                     report.tools.push(ToolReport::of(&tool));
                     bridge.tools.push(Arc::new(tool));
@@ -165,6 +176,17 @@ async fn connect(name: String, start: Result<Start, String>) -> Connected {
     report.remarks = std::mem::take(&mut listed.remarks);
     report.remarks.extend(connection.noise().said());
     Connected { server: Some((server, config)), report, listed }
+}
+
+/// What is said of a tool whose name in the run an earlier one has.
+fn left_out(tool: &str, name: &str, (server, earlier): &(String, String)) -> String {
+    format!(
+        "`{}` was left out: in the run it would be {name}, and so is `{}` of the MCP server {} called; give one of the servers \
+         another name, or have the tool renamed",
+        clean_line(tool, SHOWN_CHARS),
+        clean_line(earlier, SHOWN_CHARS),
+        clean_line(server, SHOWN_CHARS)
+    )
 }
 
 impl fmt::Debug for Bridge {

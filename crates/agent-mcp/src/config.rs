@@ -297,6 +297,8 @@ mod tests {
             assert!(why.contains(said), "{wrong}: {why}");
             assert!(servers.entries["good"].is_ok());
         }
+        let nameless = Servers::parse(r#"{"mcpServers": {"": {"command": "x"}}}"#).unwrap();
+        assert!(nameless.entries[""].clone().unwrap_err().contains("under an empty name"));
         for text in ["", "[]", "{}", r#"{"mcpServers": []}"#] {
             let error = Servers::parse(text).unwrap_err().to_string();
             assert!(error.contains("no JSON") || error.contains("there is no object"), "{error}");

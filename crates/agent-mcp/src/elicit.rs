@@ -81,6 +81,11 @@ impl Asker {
         json!({"action": "cancel"})
     }
 
+    /// Whether these parameters are a form that can be shown.
+    pub(crate) fn is_shown(params: &Value) -> bool {
+        Form::read(params).is_some()
+    }
+
     /// Shows the form of these parameters, a card for each field, and gives back the protocol's answer. Silence, a card that
     /// went away and a form that cannot be shown are `cancel`: nothing is chosen for a person.
     pub(crate) async fn ask(&self, params: &Value, cx: &Context) -> Value {

@@ -6,7 +6,7 @@ use agent_tool_core::{ErrorKind, ToolError};
 use rmcp::model::{ErrorCode, ErrorData};
 use serde_json::{Value, json};
 
-use crate::text::clean;
+use crate::text::{clean, seconds};
 
 /// So many characters of a server's words are in an error.
 const WORDS_CHARS: usize = 4_000;
@@ -44,7 +44,7 @@ pub(crate) fn timed_out(server: &str, limit: Duration) -> ToolError {
             "the MCP server {server} did not answer within {} s and was told to stop, so it is not known whether the call was \
              carried out; look at what it would have changed before you call again; its `timeout` in the configuration is the \
              person's to raise",
-            limit.as_secs_f64()
+            seconds(limit)
         ),
     )
 }
@@ -116,5 +116,8 @@ pub(crate) fn asks_in_vain(server: &str, why: &str) -> ToolError {
 }
 
 fn words(text: &str) -> String {
-    agent_tool_core::clip(clean(text).trim(), WORDS_CHARS).text
+    match clean(text).trim() {
+        "" => "(it said nothing)".to_owned(),
+        said => agent_tool_core::clip(said, WORDS_CHARS).text,
+    }
 }

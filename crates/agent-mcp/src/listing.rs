@@ -9,8 +9,8 @@ use tokio::time::{Instant, timeout};
 use crate::{
     connection::{Connection, Unanswered},
     held::Held,
-    schema,
-    text::{clean, clean_line},
+    schema::Input,
+    text::{clean, clean_line, seconds},
     wire::string_of,
 };
 
@@ -41,6 +41,9 @@ pub(crate) struct Listed {
     pub(crate) tools: Vec<Listing>,
     /// What was left out, and why.
     pub(crate) remarks: Vec<String>,
+    /// How many tools were left out since they have no name, and how many remarks since there were too many.
+    nameless: usize,
+    more: usize,
 }
 
 /// One tool.
@@ -48,7 +51,7 @@ pub(crate) struct Listed {
 pub(crate) struct Listing {
     pub(crate) name: String,
     pub(crate) description: String,
-    pub(crate) input_schema: Value,
+    pub(crate) input: Input,
     /// What its structured results are held to.
     pub(crate) held: Option<Held>,
     /// Whether it says that it changes nothing.
@@ -79,7 +82,7 @@ pub(crate) async fn list(connection: &Connection, within: Duration) -> Result<Li
             failed => {
                 let why = match failed {
                     Ok(Err(why)) => why,
-                    _ => format!("it was not listed within {} s", within.as_secs_f64()),
+                    _ => format!("it was not listed within {} s", seconds(within)),
                 };
                 if page == 0 {
                     return Err(format!("it did not list its tools: {why}"));
@@ -103,6 +106,7 @@ pub(crate) async fn list(connection: &Connection, within: Duration) -> Result<Li
         }
         cursor = Some(next.to_owned());
     }
+    listed.count();
     Ok(listed)
 }
 
@@ -122,7 +126,7 @@ async fn one_page(
         }
         Unanswered::TooLarge(bytes) => format!("its answer of {bytes} bytes was too large"),
         Unanswered::TimedOut(limit) => {
-            format!("it answered nothing within {} s", limit.as_secs_f64())
+            format!("it answered nothing within {} s", seconds(limit))
         }
     })
 }
@@ -135,6 +139,10 @@ impl Listed {
                 return;
             }
             let name = string_of(tool, "name").unwrap_or_default();
+            if name.is_empty() {
+                self.nameless += 1;
+                continue;
+            }
             let shown = clean_line(name, SHOWN_CHARS);
             if self.tools.iter().any(|known| known.name == name) {
                 self.remark(format!("it lists `{shown}` more than once; the first one counts"));
@@ -153,8 +161,22 @@ impl Listed {
     }
 
     fn remark(&mut self, remark: String) {
-        if self.remarks.len() < MAX_REMARKS && !self.remarks.contains(&remark) {
-            self.remarks.push(remark);
+        match self.remarks.len() < MAX_REMARKS {
+            _ if self.remarks.contains(&remark) => {}
+            true => self.remarks.push(remark),
+            false => self.more += 1,
+        }
+    }
+
+    /// Says what was only counted.
+    fn count(&mut self) {
+        match self.nameless {
+            0 => {}
+            1 => self.remarks.push("1 tool was left out: it has no name".to_owned()),
+            many => self.remarks.push(format!("{many} tools were left out: they have no name")),
+        }
+        if self.more > 0 {
+            self.remarks.push(format!("there is more to say of its list, {} times", self.more));
         }
     }
 }
@@ -164,7 +186,7 @@ fn too_many() -> String {
 }
 
 fn listing(tool: &Value) -> Result<(Listing, Option<String>), String> {
-    let name = string_of(tool, "name").filter(|name| !name.is_empty()).ok_or("it has no name")?;
+    let name = string_of(tool, "name").unwrap_or_default();
     if name.chars().count() > NAME_CHARS {
         return Err(format!("its name has more than {NAME_CHARS} characters"));
     }
@@ -173,7 +195,7 @@ fn listing(tool: &Value) -> Result<(Listing, Option<String>), String> {
         return Err(format!("its listing has {bytes} bytes, and at most {TOOL_BYTES} are taken"));
     }
     let input = tool.get("inputSchema").ok_or("it has no input schema")?;
-    let input_schema = schema::for_model(input)?;
+    let input = Input::read(input)?;
     let (held, remark) = match tool.get("outputSchema").filter(|schema| !schema.is_null()) {
         None => (None, None),
         Some(schema) => match Held::new(schema) {
@@ -186,10 +208,14 @@ fn listing(tool: &Value) -> Result<(Listing, Option<String>), String> {
     let hint = tool.get("annotations").and_then(|hints| hints.get("readOnlyHint"));
     let description =
         string_of(tool, "description").or(string_of(tool, "title")).unwrap_or_default();
+    let mut description = agent_tool_core::clip(clean(description).trim(), DESCRIPTION_CHARS).text;
+    if !input.said.is_empty() {
+        description.push_str(&format!(" [of the arguments as a whole: {}]", input.said));
+    }
     let listing = Listing {
         name: name.to_owned(),
-        description: agent_tool_core::clip(clean(description).trim(), DESCRIPTION_CHARS).text,
-        input_schema,
+        description: description.trim_start().to_owned(),
+        input,
         held,
         says_read_only: hint == Some(&Value::Bool(true)),
     };

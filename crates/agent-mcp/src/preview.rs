@@ -1,10 +1,10 @@
 //! What a person is shown before a bridged call.
 
-use agent_tool_core::{Preview, ToolSpec, clip};
+use agent_tool_core::{CallId, Preview, ToolSpec, clip};
 use serde_json::Value;
 
 use crate::{
-    memory::{Memory, handles_in},
+    memory::{Earlier, Kept, Memory, Sources, handles_in},
     text::clean_line,
 };
 
@@ -17,8 +17,11 @@ const QUOTE_CHARS: usize = 4_000;
 /// So many characters of a name or a value are shown in a sentence.
 const NAME_CHARS: usize = 120;
 
-/// The call with its arguments, whose program it goes to, and for each handle among the arguments the earlier result that gave it
-/// out. What that result says is the server's own text, so each of its lines is marked as quoted.
+/// So many characters of what it says beside its structure.
+const WORDS_CHARS: usize = 1_000;
+
+/// The call with its arguments, whose program it goes to, and for each handle among the arguments the earlier results that gave it
+/// out. What they say is the server's own text, so each of its lines is marked as quoted.
 pub(crate) fn of(
     spec: &ToolSpec,
     server: &str,
@@ -35,33 +38,94 @@ pub(crate) fn of(
             clean_line(own_name, NAME_CHARS)
         ),
     ];
-    let mut quoted = Vec::new();
+    let mut quoted: Vec<&CallId> = Vec::new();
+    let mut unknown = Vec::new();
     for (path, value) in handles_in(args) {
-        let Some(earlier) = memory.held(&value) else { continue };
+        let sources = memory.sources(&value);
         let path = clean_line(&path, NAME_CHARS);
-        let value = clean_line(&value, NAME_CHARS);
-        let source = format!("{}'s result of call {}", earlier.tool, earlier.call_id);
-        if quoted.contains(&earlier.call_id) {
-            body.push(format!("`{path}`, {value}, is from {source} too"));
+        if sources.shown.is_empty() {
+            unknown.push(format!("`{path}`"));
             continue;
         }
-        if quoted.len() == MAX_QUOTES {
+        if sources.shown.iter().all(|earlier| quoted.contains(&&earlier.call_id)) {
+            let results: Vec<_> = sources.shown.iter().map(|earlier| result_of(earlier)).collect();
+            let (value, results) = (clean_line(&value, NAME_CHARS), results.join(" and "));
+            body.push(format!("`{path}`, {value}, is from {results} too"));
+            continue;
+        }
+        if quoted.len() >= MAX_QUOTES {
             body.push("more of the arguments are from earlier results".to_owned());
             break;
         }
-        quoted.push(earlier.call_id.clone());
-        let shown = clip(&earlier.text, QUOTE_CHARS);
-        let kept = earlier.text.chars().count();
-        let left_out = earlier.chars - (kept - shown.cut);
-        let end =
-            earlier.text.char_indices().nth(QUOTE_CHARS).map_or(earlier.text.len(), |(at, _)| at);
-        let mut lines: Vec<String> =
-            earlier.text[..end].lines().map(|line| format!("> {line}")).collect();
-        if left_out > 0 {
-            lines.push(format!("… {left_out} more characters"));
-        }
-        body.push(format!("`{path}`, {value}, is from {source}, which said\n{}", lines.join("\n")));
+        body.push(source(&path, &value, &sources));
+        quoted.extend(sources.shown.iter().map(|earlier| &earlier.call_id));
+    }
+    if memory.forgotten > 0 && !unknown.is_empty() {
+        let paths = clip(&unknown.join(", "), NAME_CHARS).text;
+        body.push(format!(
+            "no result that is remembered gave out {paths}; {} of the server's earlier results are forgotten",
+            memory.forgotten
+        ));
     }
     preview.body = body.join("\n\n");
     preview
+}
+
+/// Where a value is from, with what was said there.
+fn source(path: &str, value: &str, sources: &Sources<'_>) -> String {
+    let shown_value = clean_line(value, NAME_CHARS);
+    let mut said = match sources.shown.as_slice() {
+        [one] => format!(
+            "`{path}`, {shown_value}, is from {}, which {}",
+            result_of(one),
+            quote(one, value, QUOTE_CHARS)
+        ),
+        several => {
+            let each = several.iter().map(|earlier| {
+                let limit = QUOTE_CHARS / several.len();
+                format!("{} {}", result_of(earlier), quote(earlier, value, limit))
+            });
+            format!(
+                "`{path}`, {shown_value}, was given out by {} tools, and which of them is meant only the server knows\n\n{}",
+                several.len() + sources.named.len(),
+                each.collect::<Vec<_>>().join("\n\n")
+            )
+        }
+    };
+    if !sources.named.is_empty() {
+        let results: Vec<_> = sources.named.iter().map(|earlier| result_of(earlier)).collect();
+        said.push_str(&format!("\nit stands in {} too, which is not shown", results.join(", ")));
+    }
+    said
+}
+
+fn result_of(earlier: &Earlier) -> String {
+    format!("{}'s result of call {}", earlier.tool, earlier.call_id)
+}
+
+/// What holds the value: the structure, and then what was said beside it, or the text alone.
+fn quote(earlier: &Earlier, value: &str, limit: usize) -> String {
+    let structure = earlier.structure.as_ref().filter(|_| earlier.has_in_structure(value));
+    let Some(structure) = structure else {
+        return format!("said\n{}", lines(&earlier.text, limit));
+    };
+    let structure = format!("gave as structure\n{}", lines(structure, limit));
+    match earlier.text.chars {
+        0 => structure,
+        _ => {
+            let words = lines(&earlier.text, limit.min(WORDS_CHARS));
+            format!("{structure}\nand said, which may be something else\n{words}")
+        }
+    }
+}
+
+fn lines(kept: &Kept, limit: usize) -> String {
+    let end = kept.text.char_indices().nth(limit).map_or(kept.text.len(), |(at, _)| at);
+    let shown = &kept.text[..end];
+    let mut lines: Vec<String> = shown.lines().map(|line| format!("> {line}")).collect();
+    let left_out = kept.chars - shown.chars().count();
+    if left_out > 0 {
+        lines.push(format!("… {left_out} more characters"));
+    }
+    lines.join("\n")
 }

@@ -18,6 +18,7 @@ use crate::{
     era::Era,
     error,
     memory::Memory,
+    text::seconds,
     wire::string_of,
 };
 
@@ -60,13 +61,21 @@ impl Server {
         let limit = self.start.config.timeout;
         let connection = match timeout(limit, self.connection()).await {
             Ok(connection) => connection.map_err(|why| error::down(&self.name, &why.0))?,
-            Err(_) => {
-                let why = format!("it could not be started within {} s", limit.as_secs_f64());
-                return Err(error::down(&self.name, &why));
-            }
+            Err(_) => return Err(error::down(&self.name, &self.why_not_started(limit))),
         };
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(args.clone());
         self.rounds(&connection, params, cx, limit).await
+    }
+
+    fn why_not_started(&self, within: Duration) -> String {
+        let not_before = self.slot.try_lock().ok().and_then(|slot| slot.not_before);
+        let left = not_before.map(|time| time.saturating_duration_since(Instant::now()));
+        match left.filter(|left| !left.is_zero()) {
+            Some(left) => {
+                format!("its last starts failed, so none is tried for another {} s", seconds(left))
+            }
+            None => format!("it could not be started within {} s", seconds(within)),
+        }
     }
 
     /// The earlier results.
@@ -130,6 +139,7 @@ impl Server {
         cx: &Context,
         limit: Duration,
     ) -> Result<Outcome, ToolError> {
+        let mut is_shown = true;
         for round in 0..=MAX_ROUNDS {
             let request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
             let answer = connection.request(request, Some(cx), limit).await;
@@ -139,11 +149,17 @@ impl Server {
                 Answer::Complete(outcome) => return Ok(outcome),
                 Answer::InputRequired { requests, state } => {
                     params.input_responses = Some(self.input(&requests, cx).await?);
+                    is_shown = requests.values().all(|asked| Asker::is_shown(&asked["params"]));
                     params.request_state = state;
                 }
             }
         }
-        Err(error::asks_in_vain(&self.name, &format!("it asked more than {MAX_ROUNDS} times")))
+        let not_shown = match is_shown {
+            true => "",
+            false => ", at last for what is no form that this client shows to a person",
+        };
+        let why = format!("it asked more than {MAX_ROUNDS} times{not_shown}");
+        Err(error::asks_in_vain(&self.name, &why))
     }
 
     /// What a person answers to each of these questions.

@@ -33,7 +33,8 @@ impl Bridged {
         let mut spec = ToolSpec::new(name, tier, description.trim_end());
         // Whether its calls may overlap is not known, but for those that only look.
         spec.parallel = tier == Tier::Read;
-        spec.input_schema = listing.input_schema.clone();
+        spec.input_schema = listing.input.offered.clone();
+        spec.held_to = Some(listing.input.held_to.clone());
         Self { spec, server, listing }
     }
 

@@ -117,6 +117,8 @@ pub enum Why {
     Relative,
     /// The configured path names no file.
     NoFile,
+    /// The configured path names a folder.
+    Folder,
     /// It may not be executed.
     NotExecutable,
     /// The probe failed.
@@ -326,6 +328,7 @@ fn show(f: &mut fmt::Formatter<'_>, path: &Path, why: &Why) -> fmt::Result {
         }
         Why::Relative => write!(f, "{path} is configured; it has to be an absolute path or a name"),
         Why::NoFile => write!(f, "{path} is configured and does not exist"),
+        Why::Folder => write!(f, "{path} is configured and is a folder; name the program in it"),
         Why::NotExecutable => write!(f, "{path} may not be executed"),
         Why::ProbeFailed { exit, lines } => {
             write!(f, "{path} is there, and when it was tried it {exit}")?;

@@ -87,7 +87,7 @@ impl Budget {
 
     fn keep(&self, call: &CallId, text: &str) -> Option<String> {
         let path = self.artifacts.as_ref()?.keep(call, text)?;
-        Some(format!("the whole result is in {path}, which `read` opens"))
+        Some(format!("all that was kept is in {path}, which `read` opens"))
     }
 }
 

@@ -13,8 +13,8 @@ const WHOLE_LIMIT: f64 = 9_007_199_254_740_992.0;
 
 /// Checks arguments against the tool's schema and reads them.
 ///
-/// Lenient where a model's spelling differs and its meaning does not: `null` is absence, integers may
-/// come as `5.0`, an array or an object may come as a string that is its JSON, and in an array of
+/// Lenient where a model's spelling differs and its meaning does not: `null` is absence (save where the
+/// schema of [`ToolSpec::held_to`] says `"nullable": true`), integers may come as `5.0`, an array or an object may come as a string that is its JSON, and in an array of
 /// objects that need one string alone that string may stand for the object. Everything else is
 /// held to the schema.
 ///
@@ -29,14 +29,14 @@ pub fn parse_args<T: DeserializeOwned>(spec: &ToolSpec, args: Value) -> Result<T
     })
 }
 
-/// Checks arguments against the tool's schema and gives them back in one spelling.
+/// Checks arguments against the tool's schema and gives them back in one spelling, as [`parse_args`] does.
 ///
 /// # Errors
 ///
 /// `invalid_args`, naming the argument, what came and what it takes.
 pub fn check_args(spec: &ToolSpec, args: Value) -> Result<Value, ToolError> {
     let args = if args.is_null() { Value::Object(Map::new()) } else { args };
-    check(&spec.input_schema, args, "")
+    check(spec.held_to.as_ref().unwrap_or(&spec.input_schema), args, "")
         .map_err(|message| ToolError::invalid_args(format!("{}: {message}", spec.name)))
 }
 
@@ -88,6 +88,9 @@ fn join(path: &str, name: &str) -> String {
 }
 
 fn check(schema: &Value, value: Value, path: &str) -> Result<Value, String> {
+    if value.is_null() && takes_null(schema) {
+        return Ok(value);
+    }
     let kind = kind_of(schema);
     let value = match (kind, decoded(kind, value)) {
         ("object", Value::Object(fields)) => return object(schema, fields, path),
@@ -125,7 +128,7 @@ fn object(schema: &Value, fields: Map<String, Value>, path: &str) -> Result<Valu
     let mut checked = Map::new();
     for (name, value) in fields {
         match properties.get(&name) {
-            Some(_) if value.is_null() => {}
+            Some(schema) if value.is_null() && !takes_null(schema) => {}
             Some(schema) => {
                 let value = check(schema, value, &join(path, &name))?;
                 checked.insert(name, value);
@@ -155,6 +158,10 @@ fn object(schema: &Value, fields: Map<String, Value>, path: &str) -> Result<Valu
         }
     }
     Ok(Value::Object(checked))
+}
+
+fn takes_null(schema: &Value) -> bool {
+    schema.get("nullable") == Some(&Value::Bool(true))
 }
 
 fn kind_of(schema: &Value) -> &str {

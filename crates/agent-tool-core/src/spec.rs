@@ -55,6 +55,10 @@ pub struct ToolSpec {
     /// One flat JSON Schema object, in the portable subset that [`portable`](crate::portable)
     /// makes.
     pub input_schema: Value,
+    /// What arguments are checked against, where that is not `input_schema`: the same schema with `"nullable": true` in each
+    /// part that takes `null`. No model is offered it and it is not serialized, since providers differ in how they say null.
+    #[serde(skip)]
+    pub held_to: Option<Value>,
 }
 
 impl ToolSpec {
@@ -68,6 +72,7 @@ impl ToolSpec {
             parallel: true,
             description: description.into(),
             input_schema,
+            held_to: None,
         }
     }
 
@@ -79,6 +84,7 @@ impl ToolSpec {
             fields.remove("description");
         }
         self.input_schema = crate::portable(schema);
+        self.held_to = None;
         self
     }
 

@@ -18,6 +18,9 @@ pub(super) fn read(
     let Value::Object(mut table) = table else {
         return Err("takes an object with a `command`".to_owned());
     };
+    if name.trim().is_empty() {
+        return Err("stands under an empty name; give the server one".to_owned());
+    }
     if table.remove("disabled").is_some_and(|value| value == true) {
         remarks.push(format!("the MCP server `{name}` is disabled"));
         return Ok(None);

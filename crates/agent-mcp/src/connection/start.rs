@@ -18,7 +18,7 @@ use crate::{
     elicit::Asker,
     era::{self, Era, First, NotOpened, STATELESS},
     handler::Handler,
-    text::{Secrets, clean},
+    text::{Secrets, clean, seconds},
     times::Times,
     wire::Wire,
 };
@@ -202,7 +202,7 @@ impl fmt::Display for Failed {
                 write!(f, "it speaks the revisions {theirs}, and none of them is known here")
             }
             Self::Silent { within, noise } => {
-                write!(f, "it answered nothing within {} s", within.as_secs_f64())?;
+                write!(f, "it answered nothing within {} s", seconds(*within))?;
                 match noise {
                     Some(noise) => write!(f, "; {noise}"),
                     None => Ok(()),

@@ -25,17 +25,18 @@ pub(crate) fn is_handle(value: &str) -> bool {
         && (chars >= LONG || value.contains(|c: char| c.is_ascii_digit()))
 }
 
-/// The handles that a result holds as values of its structure (or of JSON that is its text), and those that are words of its text.
-pub(super) fn of(structured: Option<&Value>, text: &str) -> (BTreeSet<String>, BTreeSet<String>) {
+/// The handles that are values of a structure.
+pub(super) fn in_value(value: &Value) -> BTreeSet<String> {
     let mut values = BTreeSet::new();
-    structured.into_iter().for_each(|structured| collect(structured, &mut values));
-    if let Ok(value @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text) {
-        collect(&value, &mut values);
-    }
+    collect(value, &mut values);
+    values
+}
+
+/// The handles that are words of a text.
+pub(super) fn in_words(text: &str) -> BTreeSet<String> {
     let apart = |c: char| c.is_whitespace() || "\"'`()[]{}<>,;|".contains(c);
     let words = text.split(apart).map(|word| word.trim_end_matches(['.', ':', '!', '?']));
-    let words = words.filter(|word| is_handle(word)).take(MAX_HANDLES).map(str::to_owned);
-    (values, words.collect())
+    words.filter(|word| is_handle(word)).take(MAX_HANDLES).map(str::to_owned).collect()
 }
 
 fn collect(value: &Value, values: &mut BTreeSet<String>) {

@@ -21,6 +21,9 @@ pub(crate) const TOO_LARGE: i32 = i32::MIN;
 /// What of a result goes back to the server.
 const GIVEN_BACK: [&str; 2] = ["requestState", "nextCursor"];
 
+/// What a server asks before it answers, each question under a name.
+const QUESTIONS: &str = "inputRequests";
+
 /// A message.
 #[derive(Debug)]
 pub(crate) enum Incoming {
@@ -87,12 +90,23 @@ impl Incoming {
                 secrets.hidden_in(params);
             }
             Self::Result { result, .. } => {
+                // The questions' names go back with the answers.
+                let questions = result.get_mut(QUESTIONS).map(Value::take);
                 let given_back = GIVEN_BACK.map(|key| result.get_mut(key).map(Value::take));
                 secrets.hidden_in(result);
                 for (key, value) in GIVEN_BACK.into_iter().zip(given_back) {
                     if let Some(value) = value {
                         result[key] = value;
                     }
+                }
+                if let Some(mut questions) = questions {
+                    match &mut questions {
+                        Value::Object(questions) => {
+                            questions.values_mut().for_each(|asked| secrets.hidden_in(asked));
+                        }
+                        other => secrets.hidden_in(other),
+                    }
+                    result[QUESTIONS] = questions;
                 }
             }
             Self::Error { error, .. } => {

@@ -233,6 +233,26 @@ pub(crate) async fn starts_that_fail_are_further_and_further_apart() {
     assert!(waits.iter().zip(least).all(|(wait, least)| *wait >= least), "{waits:?}");
 }
 
+pub(crate) async fn a_pause_that_is_longer_than_the_call_is_said() {
+    let bed = Bed::new().times(|times| {
+        (times.backoff, times.max_backoff) = (Duration::from_secs(600), Duration::from_secs(600));
+    });
+    let script = Script::new(Speaks::Stateless)
+        .tool(listed("t"), [Does::Die { code: 1, words: String::new() }]);
+    let (config, log) = bed.server("s", &script);
+    let config = config.timeout(Duration::from_secs(4));
+    let bridge = bed.bridge(Servers::default().with("s", config)).await;
+    for _ in 0..2 {
+        let error = call(&bridge, "mcp__s__t", json!({})).await.unwrap_err();
+        assert_eq!(error.code, "outcome_unknown", "{error}");
+    }
+    let error = call(&bridge, "mcp__s__t", json!({})).await.unwrap_err();
+    assert_eq!(error.code, "mcp_server_down");
+    let said = "its last starts failed, so none is tried for another 59";
+    assert!(error.message.contains(said), "{error}");
+    assert_eq!(log.of("tools/call").len(), 2);
+}
+
 pub(crate) async fn a_call_that_takes_too_long_is_cancelled_and_its_fate_is_unknown() {
     let bed = Bed::new();
     let script =

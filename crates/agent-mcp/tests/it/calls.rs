@@ -99,14 +99,40 @@ pub(crate) async fn a_tool_is_exec_unless_its_person_says_otherwise() {
 pub(crate) async fn arguments_that_cannot_be_right_are_not_sent() {
     let bed = Bed::new();
     let mut strict = listed("strict");
-    strict["inputSchema"] =
-        json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    strict["inputSchema"] = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": false});
     let (bridge, log) = bed.one(&Script::new(Speaks::Stateless).tool(strict, [])).await;
     for wrong in [json!({}), json!({"n": "x"}), json!({"n": 1, "m": 2}), json!([])] {
         let error = call(&bridge, "mcp__s__strict", wrong.clone()).await.unwrap_err();
         assert_eq!(error.kind, ErrorKind::InvalidArgs, "{wrong}: {error}");
     }
     assert_eq!(log.of("tools/call").len(), 0);
+}
+
+pub(crate) async fn what_a_servers_schema_allows_reaches_it() {
+    let bed = Bed::new();
+    let mut open = listed("open");
+    open["inputSchema"] = json!({"type": "object", "required": ["a"], "properties": {
+        "a": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        "l": {"type": "array", "items": {"type": ["string", "null"]}},
+        "o": {"type": "object", "properties": {"k": {"type": "string"}}},
+        "plain": {"type": "string"}}});
+    let (bridge, log) = bed.one(&Script::new(Speaks::Stateless).tool(open, [])).await;
+    for allowed in [
+        json!({"a": null}),
+        json!({"a": "x", "l": ["b", null]}),
+        json!({"a": "x", "o": {"k": "v", "extra": 1}, "further": {"b": 1}}),
+    ] {
+        let output = call(&bridge, "mcp__s__open", allowed.clone()).await.unwrap();
+        assert_eq!(output.data, allowed);
+    }
+    // Null is absence where the server takes none, and then it may be missed.
+    let output = call(&bridge, "mcp__s__open", json!({"a": null, "plain": null})).await.unwrap();
+    assert_eq!(output.data, json!({"a": null}));
+    let error = call(&bridge, "mcp__s__open", json!({})).await.unwrap_err();
+    assert!(error.message.contains("the argument `a` is missing"), "{error}");
+    assert_eq!(log.of("tools/call").len(), 4);
+    let schema = &tool(&bridge, "mcp__s__open").spec().input_schema.clone();
+    assert_eq!(schema["properties"]["a"], json!({"type": "string", "description": "or null"}));
 }
 
 pub(crate) async fn a_result_is_held_to_the_servers_own_promise() {
@@ -152,6 +178,9 @@ pub(crate) async fn a_failure_is_told_in_the_servers_words_as_data() {
         Does::Refuse { code: -32602, message: "bad cursor".to_owned() },
         Does::Refuse { code: -32603, message: "broken".to_owned() },
         Does::Answer(json!({"resultType": "task"})),
+        Does::Answer(
+            json!({"content": [{"type": "text", "text": "it went wrong"}], "isError": "true"}),
+        ),
     ];
     let (bridge, _) = bed.one(&Script::new(Speaks::Stateless).tool(listed("t"), does)).await;
     let expected = [
@@ -167,6 +196,7 @@ pub(crate) async fn a_failure_is_told_in_the_servers_words_as_data() {
         ),
         (ErrorKind::Failed, "mcp_call_refused", "broken"),
         (ErrorKind::Failed, "mcp_bad_answer", "of a kind that is not known here, `task`"),
+        (ErrorKind::Failed, "mcp_bad_answer", "its `isError` is neither true nor false"),
     ];
     for (kind, code, said) in expected {
         let error = call(&bridge, "mcp__s__t", json!({})).await.unwrap_err();
@@ -256,7 +286,7 @@ pub(crate) async fn what_a_server_was_given_as_a_secret_is_read_by_nobody() {
     let words = format!("cannot log in with {SECRET}");
     let does = [
         Does::Answer(
-            json!({"content": [{"type": "text", "text": words}], "structuredContent": {"used": SECRET}}),
+            json!({"content": [{"type": "text", "text": words}], "structuredContent": {"used": SECRET, SECRET: [{SECRET: 1}]}}),
         ),
         Does::Progress(vec![(1.0, 2.0, words.clone())]),
         Does::Refuse { code: -32603, message: words.clone() },
@@ -276,7 +306,8 @@ pub(crate) async fn what_a_server_was_given_as_a_secret_is_read_by_nobody() {
     );
     let output = call(&bridge, "mcp__s__t", json!({})).await.unwrap();
     assert_eq!(output.parts[1], Part::text("cannot log in with [NOTES_TOKEN]"));
-    assert_eq!(output.data, json!({"used": "[NOTES_TOKEN]"}));
+    let expected = json!({"used": "[NOTES_TOKEN]", "[NOTES_TOKEN]": [{"[NOTES_TOKEN]": 1}]});
+    assert_eq!(output.data, expected);
     let watcher = Arc::new(Watcher::default());
     let cx = context("c", watcher.clone());
     tool(&bridge, "mcp__s__t").call(json!({}), &cx).await.unwrap();

@@ -35,11 +35,11 @@ pub(crate) async fn one_bad_tool_is_left_out_and_not_the_server() {
         let expected = [
             "`no_schema` was left out: it has no input schema",
             "`list_schema` was left out: its input schema is not that of an object",
-            "`` was left out: it has no name",
             "`wide` was left out: its argument `a b` has a name that models cannot use",
             "was left out: its name has more than 128 characters",
             "`huge` was left out: its listing has 100",
             "it lists `good` more than once; the first one counts",
+            "2 tools were left out: they have no name",
         ];
         assert_eq!(remarks.len(), expected.len(), "{remarks:#?}");
         for (remark, expected) in remarks.iter().zip(expected) {
@@ -63,6 +63,32 @@ pub(crate) async fn tools_with_the_same_name_on_two_servers_are_told_apart() {
     for (name, server) in names.iter().zip(["a", "a__b"]) {
         let output = call(&bridge, name, json!({})).await.unwrap();
         assert!(output.joined_text().contains(&format!("the MCP server {server} returned")));
+    }
+}
+
+pub(crate) async fn a_tool_that_takes_the_name_of_another_one_is_left_out_and_named() {
+    let bed = Bed::new();
+    let list = |names: &[&str]| {
+        names
+            .iter()
+            .fold(Script::new(Speaks::Stateless), |script, name| script.tool(listed(name), []))
+    };
+    let (one, _) = bed.server("one", &list(&["b__c"]));
+    let (two, _) = bed.server("two", &list(&["c", "c_01b8a75b", "other"]));
+    let bridge = bed.bridge(Servers::default().with("a", one).with("a__b", two)).await;
+    let names = names(&bridge);
+    assert_eq!(names.len(), 3, "{names:?}");
+    assert_eq!((&*names[0], &*names[2]), ("mcp__a__b__c_01b8a75b", "mcp__a__b__other"));
+    assert_eq!(bridge.reports()[0].remarks, [""; 0]);
+    assert_eq!(
+        bridge.reports()[1].remarks,
+        [
+            "`c_01b8a75b` was left out: in the run it would be mcp__a__b__c_01b8a75b, and so is `b__c` of the MCP server a called; \
+          give one of the servers another name, or have the tool renamed"
+        ]
+    );
+    for name in &names {
+        call(&bridge, name, json!({})).await.unwrap();
     }
 }
 

@@ -56,6 +56,7 @@ fn main() {
             each_request_of_the_stateless_revision_says_what_it_needs
             a_tool_is_exec_unless_its_person_says_otherwise
             arguments_that_cannot_be_right_are_not_sent
+            what_a_servers_schema_allows_reaches_it
             a_result_is_held_to_the_servers_own_promise
             a_failure_is_told_in_the_servers_words_as_data
             what_a_server_returns_is_cleaned_and_marked
@@ -66,6 +67,7 @@ fn main() {
         lists:
             one_bad_tool_is_left_out_and_not_the_server
             tools_with_the_same_name_on_two_servers_are_told_apart
+            a_tool_that_takes_the_name_of_another_one_is_left_out_and_named
             a_list_goes_over_its_pages
             a_list_without_end_is_cut_and_that_is_said
             a_page_that_never_comes_cuts_the_list;
@@ -82,6 +84,7 @@ fn main() {
             a_call_that_dies_with_its_server_has_an_unknown_fate_and_is_not_repeated
             a_server_that_died_is_started_again_for_the_next_call
             starts_that_fail_are_further_and_further_apart
+            a_pause_that_is_longer_than_the_call_is_said
             a_call_that_takes_too_long_is_cancelled_and_its_fate_is_unknown
             a_call_that_is_dropped_is_cancelled
             an_answer_that_is_too_large_fails_its_call_at_once;
@@ -98,7 +101,9 @@ fn main() {
             a_server_that_asks_without_end_is_stopped;
         preview:
             a_card_shows_the_earlier_result_that_gave_the_value_out
-            what_is_quoted_is_bounded_and_of_the_same_server;
+            what_is_quoted_is_bounded_and_of_the_same_server
+            every_tool_that_gave_the_value_out_is_on_the_card
+            a_value_whose_result_is_forgotten_is_said_to_be;
     };
     live! { trials:
         the_python_sdks_server_in_both_revisions

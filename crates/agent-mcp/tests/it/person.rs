@@ -139,6 +139,12 @@ pub(crate) async fn a_question_that_is_no_form_is_not_shown() {
         error.message.contains("`sampling/createMessage`, which this client does not offer"),
         "{error}"
     );
+    let again = Does::Answer(json!({"resultType": "input_required",
+        "inputRequests": {"m": {"method": "elicitation/create", "params": address}}}));
+    let (bridge, _) = bed.one(&Script::new(Speaks::Stateless).tool(listed("t"), [again])).await;
+    let error = call(&bridge, "mcp__s__t", json!({})).await.unwrap_err();
+    let said = "it asked more than 10 times, at last for what is no form that this client shows";
+    assert!(error.message.contains(said), "{error}");
 }
 
 pub(crate) async fn a_card_goes_with_its_call() {

@@ -79,3 +79,49 @@ pub(crate) async fn what_is_quoted_is_bounded_and_of_the_same_server() {
     let other = body(&bridge, "mcp__two__use", args).await;
     assert!(!other.contains("is from"), "{other}");
 }
+
+pub(crate) async fn every_tool_that_gave_the_value_out_is_on_the_card() {
+    let bed = Bed::new();
+    let plan = json!({"plan_id": "plan-000123", "action": "delete everything"});
+    let early = json!({"content": [{"type": "text", "text": "hello"}],
+        "structuredContent": {"plan_id": "plan-000123", "action": "nothing"}});
+    let script = Script::new(Speaks::Stateless)
+        .tool(listed("early"), [Does::Answer(early)])
+        .tool(listed("plan"), [Does::structure(plan)])
+        .tool(listed("apply"), []);
+    let (bridge, _) = bed.one(&script).await;
+    let args = json!({"plan_id": "plan-000123"});
+    call_as(&bridge, "c1", "mcp__s__early", json!({})).await.unwrap();
+    let alone = body(&bridge, "mcp__s__apply", args.clone()).await;
+    let (_, quoted) = alone.split_once("`plan_id`, plan-000123, is from ").unwrap();
+    assert!(quoted.starts_with("mcp__s__early's result of call c1, which gave as structure\n> {"));
+    assert!(quoted.contains("\n>   \"action\": \"nothing\""), "{quoted}");
+    assert!(quoted.ends_with("\nand said, which may be something else\n> hello"), "{quoted}");
+    call_as(&bridge, "c2", "mcp__s__plan", json!({})).await.unwrap();
+    let both = body(&bridge, "mcp__s__apply", args).await;
+    let said = "`plan_id`, plan-000123, was given out by 2 tools, and which of them is meant only the server knows";
+    let (_, quoted) = both.split_once(said).unwrap();
+    assert!(quoted.starts_with("\n\nmcp__s__early's result of call c1 gave as structure\n> {"));
+    let (_, of_plan) = quoted.split_once("\n\nmcp__s__plan's result of call c2 said\n> ").unwrap();
+    assert!(of_plan.contains("delete everything"), "{quoted}");
+}
+
+pub(crate) async fn a_value_whose_result_is_forgotten_is_said_to_be() {
+    let bed = Bed::new();
+    let script = Script::new(Speaks::Stateless)
+        .tool(listed("plan"), [Does::text("the plan plan-000123")])
+        .tool(listed("look"), [Does::text("nothing")])
+        .tool(listed("apply"), []);
+    let (bridge, _) = bed.one(&script).await;
+    call_as(&bridge, "c1", "mcp__s__plan", json!({})).await.unwrap();
+    for number in 0..64 {
+        call_as(&bridge, &format!("l{number}"), "mcp__s__look", json!({})).await.unwrap();
+    }
+    let body = body(&bridge, "mcp__s__apply", json!({"plan_id": "plan-000123"})).await;
+    assert!(
+        body.ends_with(
+            "no result that is remembered gave out `plan_id`; 1 of the server's earlier results are forgotten"
+        ),
+        "{body}"
+    );
+}

@@ -46,7 +46,8 @@ impl Search<'_> {
         };
         if configured.is_absolute() {
             let existing = self.existing(configured, Origin::Configured);
-            return vec![existing.unwrap_or_else(|| candidate(configured, Some(Why::NoFile)))];
+            let why = if configured.is_dir() { Why::Folder } else { Why::NoFile };
+            return vec![existing.unwrap_or_else(|| candidate(configured, Some(why)))];
         }
         let mut components = configured.components();
         match (components.next(), components.next()) {

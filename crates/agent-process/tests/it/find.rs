@@ -264,6 +264,10 @@ pub(crate) fn a_configured_program_is_the_only_one_tried() {
             (machine.at("none"), format!("{} is configured and does not exist", shown("none"))),
             ("gone".into(), "gone is configured and does not exist".to_owned()),
             (
+                machine.at("more"),
+                format!("{} is configured and is a folder; name the program in it", shown("more")),
+            ),
+            (
                 "./server".into(),
                 "./server is configured; it has to be an absolute path or a name".to_owned(),
             ),

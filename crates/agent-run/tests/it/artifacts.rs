@@ -38,7 +38,7 @@ fn what_was_cut_of_a_result_is_read_by_the_name_that_the_result_gives() {
     let said = text(&cut);
     assert!(said.chars().count() <= 1_000, "{said}");
     assert!(
-        said.contains("the whole result is in artifact:result_1.txt, which `read` opens"),
+        said.contains("all that was kept is in artifact:result_1.txt, which `read` opens"),
         "{said}"
     );
     assert!(!said.contains(whole[104]), "the middle was cut");

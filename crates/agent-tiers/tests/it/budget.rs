@@ -56,7 +56,7 @@ async fn a_result_over_the_budget_keeps_head_and_tail_and_names_where_the_whole_
     assert!((RESULT_CHARS - 100..=RESULT_CHARS).contains(&(lengths[0] + 300)), "{lengths:?}");
     let text = output.joined_text();
     let remark =
-        "more characters; the whole result is in artifacts/call_1.txt, which `read` opens …";
+        "more characters; all that was kept is in artifacts/call_1.txt, which `read` opens …";
     assert!(text.contains(remark) && text.contains("éa\n"), "the head, a remark and the tail");
     let kept = folder.0.lock().expect("not poisoned");
     assert_eq!((kept.len(), kept[0].1.chars().count()), (1, 50_301));

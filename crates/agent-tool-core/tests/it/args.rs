@@ -64,6 +64,19 @@ fn null_is_absence_and_whole_numbers_may_have_a_point() {
 }
 
 #[test]
+fn null_is_a_value_where_the_schema_that_counts_takes_it() {
+    let mut spec = ToolSpec::new("set", Tier::Read, "");
+    let properties = json!({"a": {"type": "string", "nullable": true}, "b": {"type": "string"},
+        "l": {"type": "array", "items": {"type": "integer", "nullable": true}}});
+    spec.held_to = Some(json!({"type": "object", "properties": properties, "required": ["a"]}));
+    let args = json!({"a": null, "b": null, "l": [1.0, null]});
+    let checked = check_args(&spec, args).expect("right arguments");
+    assert_eq!(checked, json!({"a": null, "l": [1, null]}));
+    let error = check_args(&spec, json!({"b": "x"})).expect_err("refused");
+    assert_eq!(error.message, "set: the argument `a` is missing; it takes a string");
+}
+
+#[test]
 fn a_long_wrong_argument_is_clipped() {
     let shown = message(json!({"path": ["x".repeat(500)]}));
     assert!(shown.contains("more characters") && shown.len() < 200, "{shown}");

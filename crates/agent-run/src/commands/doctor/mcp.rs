@@ -17,28 +17,26 @@ const SERVERS: GroupWords = GroupWords {
 /// Each server, with its revision and its tools.
 pub(super) fn servers(assembled: &Assembled, config: &Config) -> Group {
     let tools = assembled.view.specs().into_iter().map(|spec| spec.name);
-    let (mut has, mut missing) = (Vec::new(), Vec::new());
+    let (mut has, mut missing, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
     for report in assembled.mcp.reports() {
         let name = || vec![report.name.clone()];
         match &report.why {
             Some(how) => missing.push(Missing { what: name(), how: how.clone() }),
             None => has.push(connected(report)),
         }
-        let odd = report.remarks.iter().map(|remark| Missing {
-            what: vec![format!("something of {}", report.name)],
-            how: remark.clone(),
-        });
-        missing.extend(odd);
+        remarks.extend(report.remarks.iter().map(|remark| format!("{}: {remark}", report.name)));
     }
     if !has.is_empty() {
         has.push(format!("started in {} unless they name a folder", folder(config).display()));
     }
+    has.extend(remarks);
+    let nothing = if missing.is_empty() { SERVERS.nothing } else { "none is connected" };
     Group {
         name: "mcp",
         tools: tools.filter(|tool| tool.starts_with(NAME_PREFIX)).collect(),
         has,
         missing,
-        words: SERVERS,
+        words: GroupWords { nothing, ..SERVERS },
     }
 }
 
