@@ -1,4 +1,4 @@
-//! Cards in the conversation: answered at the prompt that they bring up or, where somebody types already, by `/answer`.
+//! Cards in the conversation: answered at the prompt that they bring up once nobody types or, within a line, by `/answer`.
 
 use std::{
     collections::HashSet,
@@ -6,19 +6,30 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use agent_tool_core::{BoxFuture, CallId, Card, CardError, CardKind, CardPort, Reply, for_person};
 use tokio::sync::{Notify, oneshot};
 
 use super::{
-    editor::{For, Line, LineEditor},
+    editor::{For, Line, LineEditor, PAUSE},
     screen::Screen,
+    typed::{Command, Typed, command_behind},
 };
 use crate::terminal::{card_rows, read_answer};
 
 /// What is typed at a card.
 const PROMPT: &str = "answer> ";
+
+/// What is said where a card comes up within a line.
+const BEGUN: &str = "what you type is no answer to this card: end or empty your line, and it asks; or type /answer and your answer";
+
+/// A card is there for so long before it takes keys: what is typed sooner is for something else.
+const SEEN: Duration = Duration::from_millis(300);
+
+/// So often it is looked whether somebody types.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// What is said of a card that nobody answered and nobody waits for any more.
 const GONE: &str = "whoever asked does not wait for it any more";
@@ -90,7 +101,7 @@ impl ChatCards {
         };
         match read_answer(&card, typed) {
             Ok(reply) => {
-                let said = format!("answered: {} — {}", card.title, in_words(&card, &reply));
+                let said = answered(&card, &reply);
                 answer
                     .send(reply)
                     .map(|()| said)
@@ -114,27 +125,70 @@ impl ChatCards {
         inner.editor.line(prompt, For::Conversation, inner.screen.typing()).await
     }
 
-    async fn ask_here(&self, card: &Card) -> Reply {
+    /// Asks at a prompt of the card's own; none where the turn ended before there was one.
+    async fn ask_here(&self, card: &Card) -> Option<Reply> {
         let inner = &self.inner;
         let _reads = inner.reads.lock().await;
+        let before = inner.editor.ahead().shown();
         inner.show(card);
         let mut gone = Gone::unless_answered(inner, card);
-        gone.prompted = true;
         let reply = loop {
+            match self.until_nobody_types(card, &before).await {
+                Waited::Free => {}
+                Waited::Answered(reply) => break Some(reply),
+                Waited::TurnEnded => break None,
+            }
+            gone.prompted = true;
             match inner.editor.line(PROMPT, For::Card, inner.screen.typing()).await {
                 Line::Text(typed) => match read_answer(card, &typed) {
-                    Ok(reply) => break reply,
+                    Ok(reply) => break Some(reply),
                     Err(hint) => inner.screen.aside(hint),
                 },
+                Line::Begun => gone.prompted = false,
                 Line::Interrupted => {
                     inner.interrupted.notify_one();
-                    break Reply::Skipped;
+                    break Some(Reply::Skipped);
                 }
-                Line::End => break Reply::Withdrawn,
+                Line::End => break Some(Reply::Withdrawn),
             }
         };
         gone.answered = true;
         reply
+    }
+
+    /// Waits while somebody types something else, which may be the rest of a line and is no answer. Only what is typed as
+    /// `/answer` is one meanwhile.
+    async fn until_nobody_types(&self, card: &Card, before: &(Vec<String>, String)) -> Waited {
+        let inner = &self.inner;
+        let ahead = inner.editor.ahead();
+        let (lines, begun) = before;
+        let shown = Instant::now();
+        let mut told = false;
+        loop {
+            if !inner.at_work.load(Ordering::SeqCst) {
+                return Waited::TurnEnded;
+            }
+            if let Some((answer, kept)) =
+                ahead.take_where(lines.len(), |line| answer_in(line, begun))
+            {
+                ahead.keep(kept);
+                match read_answer(card, &answer) {
+                    Ok(reply) => {
+                        inner.screen.line(&answered(card, &reply));
+                        return Waited::Answered(reply);
+                    }
+                    Err(hint) => inner.screen.aside(hint),
+                }
+            }
+            if ahead.is_begun() && !told {
+                inner.screen.aside(BEGUN);
+                told = true;
+            }
+            if !ahead.is_typed_at(PAUSE) && shown.elapsed() >= SEEN {
+                return Waited::Free;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
     }
 
     async fn ask_beside(&self, card: Card) -> Reply {
@@ -157,6 +211,29 @@ impl Inner {
         }
         self.screen.rows(&card_rows(card, self.screen.columns()));
     }
+}
+
+/// What came of waiting until nobody types.
+enum Waited {
+    Free,
+    Answered(Reply),
+    TurnEnded,
+}
+
+/// The answer in a line that is `/answer`, also behind what had been begun before it: that is given too, to be kept.
+fn answer_in<'a>(line: &str, begun: &'a str) -> Option<(String, &'a str)> {
+    let (command, kept) = match command_behind(begun, line) {
+        Some(command) => (command, begun),
+        None => (line, ""),
+    };
+    match Typed::read(command) {
+        Typed::Command(Command::Answer(answer)) => Some((answer, kept)),
+        _ => None,
+    }
+}
+
+fn answered(card: &Card, reply: &Reply) -> String {
+    format!("answered: {} — {}", card.title, in_words(card, reply))
 }
 
 /// What an answer says, as its person reads it.
@@ -208,10 +285,12 @@ impl CardPort for ChatCards {
 
     fn present(&self, card: Card) -> BoxFuture<'_, Result<Reply, CardError>> {
         Box::pin(async move {
-            Ok(match self.inner.at_work.load(Ordering::SeqCst) {
-                true => self.ask_here(&card).await,
-                false => self.ask_beside(card).await,
-            })
+            if self.inner.at_work.load(Ordering::SeqCst)
+                && let Some(reply) = self.ask_here(&card).await
+            {
+                return Ok(reply);
+            }
+            Ok(self.ask_beside(card).await)
         })
     }
 

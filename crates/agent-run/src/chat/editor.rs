@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, mpsc},
     thread,
+    time::Duration,
 };
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
@@ -19,10 +20,15 @@ use crate::style::{FAINT, in_style, remark};
 const LATE: &str =
     "that card is gone, and nothing was answered; what you typed stands in the next prompt";
 
+/// A card takes no plain keys until none was pressed for so long.
+pub(super) const PAUSE: Duration = Duration::from_secs(1);
+
 /// What came of asking for a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Line {
     Text(String),
+    /// None was asked for, since one for something else was begun.
+    Begun,
     /// Ctrl-C.
     Interrupted,
     /// The input is over, such as by Ctrl-D.
@@ -34,7 +40,7 @@ pub(crate) enum Line {
 pub(crate) enum For {
     /// The conversation. It begins with what was typed ahead, and is kept for the next time.
     Conversation,
-    /// A card. What was typed before it is no answer to it.
+    /// A card. What was typed before it is no answer to it, and while somebody types it is not asked for.
     Card,
 }
 
@@ -155,6 +161,11 @@ impl Reader {
             For::Card => {
                 if io::stdin().is_terminal() {
                     let _ = self.ahead.drain();
+                }
+                if self.ahead.is_typed_at(PAUSE) {
+                    drop(during);
+                    let _ = answer.send(Line::Begun);
+                    return Line::Begun;
                 }
                 String::new()
             }

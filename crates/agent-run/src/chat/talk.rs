@@ -125,7 +125,7 @@ impl Talk {
 
     /// The next line that the person says; none where they leave.
     async fn next_line(&self, interrupts: &mut Signal, pressed: &mut Pressed) -> Option<String> {
-        loop {
+        'asked: loop {
             let mut line = pin!(self.cards.line_of_conversation(PROMPT));
             let interrupted = loop {
                 tokio::select! {
@@ -135,6 +135,7 @@ impl Talk {
                             return Some(text);
                         }
                         Line::Interrupted => break true,
+                        Line::Begun => continue 'asked,
                         Line::End => return None,
                     },
                     // One that came before the prompt was there, or from elsewhere.

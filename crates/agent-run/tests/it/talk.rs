@@ -91,10 +91,11 @@ fn what_is_typed_during_a_turn_answers_no_card_and_is_said_next() {
     terminal.shows("the model thinks, ");
     fs::write(gate.path().join("on"), "").expect("a file");
     terminal.shows("write: create `b.txt`");
-    terminal.until_card();
+    terminal.shows("what you type is no answer to this card");
     assert!(!home.checkout.path().join("b.txt").exists());
-    terminal.types("n");
+    terminal.types("/answer n");
     let screen = terminal.shows_times("All is said.", 2);
+    assert!(screen.contains("answered: write: create `b.txt` — reject"), "{screen}");
     assert!(screen.contains("\u{203a} y\n"), "{screen}");
     assert!(!home.checkout.path().join("b.txt").exists());
     assert_eq!(server.requests().last().expect("a request").last().trim(), "y");
@@ -103,6 +104,57 @@ fn what_is_typed_during_a_turn_answers_no_card_and_is_said_next() {
     terminal.shows_times("All is said.", 3);
     let last = server.requests().pop().expect("a request");
     assert_eq!(last.last().trim(), "half of it and the rest");
+}
+
+/// A card comes up within a line, and the rest of that line is no answer to it.
+#[test]
+fn the_rest_of_a_line_answers_no_card() {
+    let gate = tempfile::tempdir().expect("a folder");
+    let behind = |name: &str, rule: Rule| Rule { until_file: Some(gate.path().join(name)), ..rule };
+    let open = |name: &str| fs::write(gate.path().join(name), "").expect("a file");
+    let question = json!({"question": "Delete the old backups?", "options": ["yes", "no"], "allow_free_text": true});
+    let (home, server) = talking(
+        &[],
+        vec![
+            when(
+                "work",
+                behind("permission", Rule::call("shell", json!({"command": "touch ran"}))),
+            ),
+            when("tidy", behind("question", Rule::call("ask_user", question))),
+            done(),
+        ],
+    );
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    terminal.says("work");
+    terminal.shows("the model thinks, ");
+    terminal.begins("is it ok");
+    terminal.shows("\u{203a} is it ok");
+    open("permission");
+    terminal.shows("what you type is no answer to this card");
+    terminal.types(" y");
+    terminal.shows("\u{203a} is it ok y (comes next)");
+    // Once nothing is begun it asks, and what is typed there is an answer.
+    terminal.until_card();
+    assert!(!home.checkout.path().join("ran").exists());
+    terminal.types("n");
+    terminal.shows_times("All is said.", 2);
+    assert!(!home.checkout.path().join("ran").exists());
+
+    terminal.says("tidy");
+    terminal.shows("the model thinks, ");
+    terminal.begins("please keep ");
+    terminal.shows("\u{203a} please keep");
+    open("question");
+    terminal.shows_times("what you type is no answer to this card", 2);
+    terminal.types("my files");
+    terminal.until_card();
+    terminal.types("2");
+    terminal.shows_times("All is said.", 4);
+    let told: Vec<String> = server.requests().iter().map(|asked| asked.last()).collect();
+    assert!(told.iter().any(|last| last.trim() == "is it ok y"), "{told:?}");
+    assert!(told.iter().any(|last| last.trim() == "please keep my files"), "{told:?}");
+    assert!(told.iter().any(|last| last.contains("chose") && last.contains("no")), "{told:?}");
 }
 
 #[test]
