@@ -114,7 +114,14 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
     let conversations = Conversations::of(&assembled.state, config.working());
     let (conversation, journal) = conversations.open(chat, &assembled.state)?;
     let pictures = Pictures::new(assembled.state.artifacts());
-    let turns = Turns::new(screen.clone(), cards.clone(), pictures, journal, &conversation);
+    let turns =
+        Arc::new(Turns::new(screen.clone(), cards.clone(), pictures, journal, &conversation));
+    let opened = Arc::downgrade(&turns);
+    cards.opens_by(move |number| {
+        if let Some(turns) = opened.upgrade() {
+            turns.show(number);
+        }
+    });
     let agent = agent(&assembled, model);
     let crew = assembled.workers.clone().map(|workers| {
         Crew::watched(workers, config.workers.consent(), screen.clone(), &assembled.run)

@@ -25,6 +25,12 @@ const PROMPT: &str = "answer> ";
 /// What is said where a card comes up within a line.
 const BEGUN: &str = "what you type is no answer to this card: end or empty your line, and it asks; or type /answer and your answer";
 
+/// What is said of a command that is typed at a card.
+const NO_ANSWER: &str = "that is a command and no answer, and here only /open and /answer are done; answer the card first, with // where the answer itself begins with /";
+
+/// What is said behind a call that was opened at a card.
+const WAITS: &str = "the card above waits for an answer";
+
 /// A card is there for so long before it takes keys: what is typed sooner is for something else.
 const SEEN: Duration = Duration::from_millis(300);
 
@@ -50,11 +56,15 @@ struct Inner {
     /// Who may read lines: a card until it is answered, or the conversation.
     reads: tokio::sync::Mutex<()>,
     waiting: Mutex<Option<Waiting>>,
+    /// Shows a call, the last one without a number.
+    opens: Mutex<Option<Opens>>,
     /// The calls whose permission was asked for: what they would do was shown.
     shown: Mutex<HashSet<CallId>>,
     /// The card of which it was said why it goes away.
     explained: Mutex<Option<String>>,
 }
+
+type Opens = Box<dyn Fn(Option<usize>) + Send>;
 
 /// A card that came up while somebody typed.
 struct Waiting {
@@ -71,6 +81,7 @@ impl ChatCards {
             interrupted: Notify::new(),
             reads: tokio::sync::Mutex::new(()),
             waiting: Mutex::new(None),
+            opens: Mutex::new(None),
             shown: Mutex::default(),
             explained: Mutex::default(),
         };
@@ -140,9 +151,9 @@ impl ChatCards {
             }
             gone.prompted = true;
             match inner.editor.line(PROMPT, For::Card, inner.screen.typing()).await {
-                Line::Text(typed) => match read_answer(card, &typed) {
+                Line::Text(typed) => match self.read_line(card, &typed) {
                     Ok(reply) => break Some(reply),
-                    Err(hint) => inner.screen.aside(hint),
+                    Err(hint) => inner.screen.aside(&hint),
                 },
                 Line::Begun => gone.prompted = false,
                 Line::Interrupted => {
@@ -154,6 +165,33 @@ impl ChatCards {
         };
         gone.answered = true;
         reply
+    }
+
+    /// Reads what was typed at a card's own prompt. A command is never an answer.
+    fn read_line(&self, card: &Card, typed: &str) -> Result<Reply, String> {
+        let answer = match Typed::read(typed) {
+            Typed::Command(Command::Answer(answer)) | Typed::Said(answer) => answer,
+            Typed::Nothing => String::new(),
+            Typed::Command(Command::Open(number)) => return Err(self.opened(number)),
+            Typed::Command(_) | Typed::Unknown(_) => return Err(NO_ANSWER.to_owned()),
+        };
+        read_answer(card, &answer).map_err(str::to_owned)
+    }
+
+    /// Shows a call while a card waits. Gives what is said then.
+    fn opened(&self, number: Option<usize>) -> String {
+        match lock(&self.inner.opens).as_ref() {
+            Some(opens) => {
+                opens(number);
+                WAITS.to_owned()
+            }
+            None => NO_ANSWER.to_owned(),
+        }
+    }
+
+    /// Has this show calls that are asked for at a card.
+    pub(crate) fn opens_by(&self, opens: impl Fn(Option<usize>) + Send + 'static) {
+        *lock(&self.inner.opens) = Some(Box::new(opens));
     }
 
     /// Waits while somebody types something else, which may be the rest of a line and is no answer. Only what is typed as

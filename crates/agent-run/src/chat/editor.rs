@@ -13,7 +13,7 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use rustyline::{DefaultEditor, ExternalPrinter, error::ReadlineError};
 use tokio::sync::oneshot;
 
-use super::ahead::Ahead;
+use super::{ahead::Ahead, typed::command_behind};
 use crate::style::{FAINT, in_style, remark};
 
 /// What is said of an answer to a card that went away.
@@ -171,7 +171,13 @@ impl Reader {
             }
         };
         let line = match self.editor.readline_with_initial(&prompt, (&initial, "")) {
-            Ok(text) => Line::Text(text),
+            Ok(text) => match command_behind(&initial, &text) {
+                Some(command) if purpose == For::Conversation => {
+                    self.ahead.keep(&initial);
+                    Line::Text(command.to_owned())
+                }
+                _ => Line::Text(text),
+            },
             Err(ReadlineError::Interrupted) => Line::Interrupted,
             Err(_) => Line::End,
         };

@@ -19,9 +19,9 @@ use super::{
     screen::Screen,
 };
 use crate::{
-    columns::{fold, one_row},
+    columns::{fold, one_row, with_margin},
     pictures::Pictures,
-    style::{ALERT, FAINT, STRONG, in_style},
+    style::{ALERT, FAINT, STRONG, diff, in_style},
 };
 
 /// So many characters of a call's arguments are in its line.
@@ -79,9 +79,19 @@ impl Turns {
         self.state().written = Some(run.watch());
     }
 
-    /// The whole of a call's result; the last call's without a number.
-    pub(crate) fn open(&self, number: Option<usize>) -> Result<String, String> {
-        self.state().calls.open(number)
+    /// Shows the whole of a call; of the last one without a number.
+    pub(crate) fn show(&self, number: Option<usize>) {
+        let opened = self.state().calls.open(number);
+        match opened {
+            Ok(text) => {
+                let (head, rest) = text.split_once('\n').unwrap_or((&text, ""));
+                let columns = self.screen.columns();
+                let mut rows = fold(head, columns, "", RESULT);
+                rows.extend(with_margin(&diff(rest), columns, RESULT));
+                self.screen.rows(&rows);
+            }
+            Err(why) => self.screen.line(&why),
+        }
     }
 
     /// The calls of an earlier run of the program whose end is not on record, and how many calls there were.

@@ -4,6 +4,7 @@ use std::{
     convert::Infallible,
     pin::pin,
     process::ExitCode,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -48,7 +49,7 @@ pub(super) struct Talk {
     pub(super) assembled: Assembled,
     pub(super) agent: Agent,
     pub(super) conversation: Conversation,
-    pub(super) turns: Turns,
+    pub(super) turns: Arc<Turns>,
     pub(super) screen: Screen,
     pub(super) cards: ChatCards,
     pub(super) crew: Option<Crew>,
@@ -161,7 +162,7 @@ impl Talk {
         let ended = {
             let work =
                 show_work(&self.screen, &self.turns, &self.assembled.run, self.editor.ahead());
-            let turn = self.agent.turn(&mut self.conversation, &self.turns);
+            let turn = self.agent.turn(&mut self.conversation, &*self.turns);
             tokio::select! {
                 turn = turn => Some(turn),
                 _ = interrupts.recv() => None,

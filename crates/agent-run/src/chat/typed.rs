@@ -42,7 +42,7 @@ pub(crate) const COMMANDS: [(&str, &str); 12] = [
     ("/workers", "list the workers"),
     ("/tools", "list the tools that it is offered"),
     ("/open [N]", "show the whole result of call N, or of the last one"),
-    ("/answer …", "answer the card that came up while you typed"),
+    ("/answer …", "answer the card that is up, also while you type"),
     ("/cost", "say how many tokens were used"),
     ("/trust", "say whether programs of this checkout may run, and what would change that"),
     ("/help", "list these"),

@@ -154,7 +154,38 @@ fn the_rest_of_a_line_answers_no_card() {
     let told: Vec<String> = server.requests().iter().map(|asked| asked.last()).collect();
     assert!(told.iter().any(|last| last.trim() == "is it ok y"), "{told:?}");
     assert!(told.iter().any(|last| last.trim() == "please keep my files"), "{told:?}");
-    assert!(told.iter().any(|last| last.contains("chose") && last.contains("no")), "{told:?}");
+    assert!(told.iter().any(|last| last.contains("The person chose:")), "{told:?}");
+}
+
+#[test]
+fn a_command_at_a_card_is_no_answer() {
+    let question =
+        json!({"question": "Which?", "options": ["red", "blue"], "allow_free_text": true});
+    let (home, server) = talking(
+        &[("a.txt", "apple\n")],
+        vec![
+            when("work", Rule::call("read", json!({"path": "a.txt"}))),
+            when("apple", Rule::call("ask_user", question)),
+            done(),
+        ],
+    );
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    let cases = [(1, "/answer 2", "blue"), (2, "//etc/hosts", "/etc/hosts")];
+    for (times, answer, told) in cases {
+        terminal.says("work");
+        terminal.until_card();
+        terminal.types("/open 1");
+        terminal.shows_times("the card above waits for an answer", times);
+        terminal.until_card();
+        terminal.types("/workers");
+        terminal.shows_times("that is a command and no answer", times);
+        terminal.until_card();
+        terminal.types(answer);
+        terminal.shows_times("All is said.", times);
+        let last = server.requests().last().expect("a request").last();
+        assert!(last.contains(told) && !last.contains("answer 2"), "{last}");
+    }
 }
 
 #[test]
