@@ -166,8 +166,7 @@ async fn answer_once(
     let assembled = tokio::select! {
         assembled = assemble(config, wishes) => assembled?,
         why = signals::ended() => {
-            remark(in_style(FAINT, "interrupted"));
-            return Ok(ExitCode::from(why.exit_code()));
+            return cut_off(model.name(), chat, why);
         }
     };
     let conversations = Conversations::of(&assembled.state, config.working());
@@ -184,10 +183,16 @@ async fn answer_once(
             code
         }
         why = signals::ended() => {
-            remark(in_style(FAINT, "interrupted"));
-            Ok(ExitCode::from(why.exit_code()))
+            cut_off(agent.model().name(), chat, why)
         }
     }
+}
+
+/// Says that a signal ended the program, also to who reads objects.
+fn cut_off(model: &str, chat: &Chat, why: signals::Ended) -> Result<ExitCode> {
+    remark(in_style(FAINT, "interrupted"));
+    once::cut_off(model, chat.output, why)?;
+    Ok(ExitCode::from(why.exit_code()))
 }
 
 fn agent(assembled: &Assembled, model: Arc<dyn Model>) -> Agent {

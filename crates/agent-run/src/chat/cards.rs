@@ -37,6 +37,9 @@ const SEEN: Duration = Duration::from_millis(300);
 /// So often it is looked whether somebody types.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// What whoever asked is told where Ctrl-C was pressed at its card.
+const INTERRUPTED: &str = "the person pressed Ctrl-C at the card, which interrupted the step: they said neither yes nor no";
+
 /// What is said of a card that nobody answered and nobody waits for any more.
 const GONE: &str = "whoever asked does not wait for it any more";
 
@@ -56,12 +59,25 @@ struct Inner {
     /// Who may read lines: a card until it is answered, or the conversation.
     reads: tokio::sync::Mutex<()>,
     waiting: Mutex<Option<Waiting>>,
+    asking: Mutex<Asking>,
+    /// The call with whose result the turn ends, since Ctrl-C was pressed at its card.
+    ends_with: Mutex<Option<CallId>>,
     /// Shows a call, the last one without a number.
     opens: Mutex<Option<Opens>>,
     /// The calls whose permission was asked for: what they would do was shown.
     shown: Mutex<HashSet<CallId>>,
     /// The card of which it was said why it goes away.
     explained: Mutex<Option<String>>,
+}
+
+/// Whether a card of the agent's waits until nobody types.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Asking {
+    #[default]
+    Not,
+    Waits,
+    /// Ctrl-C was pressed meanwhile.
+    Interrupted,
 }
 
 type Opens = Box<dyn Fn(Option<usize>) + Send>;
@@ -81,6 +97,8 @@ impl ChatCards {
             interrupted: Notify::new(),
             reads: tokio::sync::Mutex::new(()),
             waiting: Mutex::new(None),
+            asking: Mutex::default(),
+            ends_with: Mutex::new(None),
             opens: Mutex::new(None),
             shown: Mutex::default(),
             explained: Mutex::default(),
@@ -91,6 +109,8 @@ impl ChatCards {
     /// Says that a turn begins or ends.
     pub(crate) fn at_work(&self, at_work: bool) {
         self.inner.at_work.store(at_work, Ordering::SeqCst);
+        *lock(&self.inner.asking) = Asking::Not;
+        *lock(&self.inner.ends_with) = None;
         self.inner.editor.at_work(at_work);
     }
 
@@ -137,7 +157,7 @@ impl ChatCards {
     }
 
     /// Asks at a prompt of the card's own; none where the turn ended before there was one.
-    async fn ask_here(&self, card: &Card) -> Option<Reply> {
+    async fn ask_here(&self, card: &Card) -> Option<Result<Reply, CardError>> {
         let inner = &self.inner;
         let _reads = inner.reads.lock().await;
         let before = inner.editor.ahead().shown();
@@ -146,25 +166,50 @@ impl ChatCards {
         let reply = loop {
             match self.until_nobody_types(card, &before).await {
                 Waited::Free => {}
-                Waited::Answered(reply) => break Some(reply),
+                Waited::Answered(reply) => break Some(Ok(reply)),
+                Waited::Interrupted => break Some(Err(self.interrupt(card))),
                 Waited::TurnEnded => break None,
             }
             gone.prompted = true;
             match inner.editor.line(PROMPT, For::Card, inner.screen.typing()).await {
                 Line::Text(typed) => match self.read_line(card, &typed) {
-                    Ok(reply) => break Some(reply),
+                    Ok(reply) => break Some(Ok(reply)),
                     Err(hint) => inner.screen.aside(&hint),
                 },
                 Line::Begun => gone.prompted = false,
-                Line::Interrupted => {
-                    inner.interrupted.notify_one();
-                    break Some(Reply::Skipped);
-                }
-                Line::End => break Some(Reply::Withdrawn),
+                Line::Interrupted => break Some(Err(self.interrupt(card))),
+                Line::End => break Some(Ok(Reply::Withdrawn)),
             }
         };
         gone.answered = true;
         reply
+    }
+
+    /// Ends the turn for Ctrl-C at a card. A call of the agent's own has its result first: it is known that it did not run.
+    fn interrupt(&self, card: &Card) -> CardError {
+        match card.asked_by.is_empty() {
+            true => *lock(&self.inner.ends_with) = Some(card.call_id.clone()),
+            false => self.inner.interrupted.notify_one(),
+        }
+        CardError::new(INTERRUPTED)
+    }
+
+    /// Takes Ctrl-C for a card of the agent's that waits until nobody types; says whether there is one.
+    pub(crate) fn interrupts_asking(&self) -> bool {
+        let asking = *lock(&self.inner.asking);
+        if asking == Asking::Waits {
+            *lock(&self.inner.asking) = Asking::Interrupted;
+        }
+        asking == Asking::Waits
+    }
+
+    /// Notes that a call has its result.
+    pub(crate) fn finished(&self, call: &CallId) {
+        let mut ends_with = lock(&self.inner.ends_with);
+        if ends_with.as_ref() == Some(call) {
+            *ends_with = None;
+            self.inner.interrupted.notify_one();
+        }
     }
 
     /// Reads what was typed at a card's own prompt. A command is never an answer.
@@ -197,6 +242,15 @@ impl ChatCards {
     /// Waits while somebody types something else, which may be the rest of a line and is no answer. Only what is typed as
     /// `/answer` is one meanwhile.
     async fn until_nobody_types(&self, card: &Card, before: &(Vec<String>, String)) -> Waited {
+        if card.asked_by.is_empty() {
+            *lock(&self.inner.asking) = Asking::Waits;
+        }
+        let waited = self.waited(card, before).await;
+        *lock(&self.inner.asking) = Asking::Not;
+        waited
+    }
+
+    async fn waited(&self, card: &Card, before: &(Vec<String>, String)) -> Waited {
         let inner = &self.inner;
         let ahead = inner.editor.ahead();
         let (lines, begun) = before;
@@ -205,6 +259,9 @@ impl ChatCards {
         loop {
             if !inner.at_work.load(Ordering::SeqCst) {
                 return Waited::TurnEnded;
+            }
+            if *lock(&inner.asking) == Asking::Interrupted {
+                return Waited::Interrupted;
             }
             if let Some((answer, kept)) =
                 ahead.take_where(lines.len(), |line| answer_in(line, begun))
@@ -255,6 +312,7 @@ impl Inner {
 enum Waited {
     Free,
     Answered(Reply),
+    Interrupted,
     TurnEnded,
 }
 
@@ -326,7 +384,7 @@ impl CardPort for ChatCards {
             if self.inner.at_work.load(Ordering::SeqCst)
                 && let Some(reply) = self.ask_here(&card).await
             {
-                return Ok(reply);
+                return reply;
             }
             Ok(self.ask_beside(card).await)
         })

@@ -286,6 +286,7 @@ impl Watch for Turns {
             TurnEvent::CallStarted { call_id, name, args } => self.started(&call_id, &name, &args),
             TurnEvent::CallFinished { call_id, name, result, took } => {
                 self.finished(&call_id, &name, &result, took);
+                self.cards.finished(&call_id);
             }
             TurnEvent::Retrying { error, wait, time, .. } => {
                 self.state().again.begin();

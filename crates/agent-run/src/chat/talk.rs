@@ -158,17 +158,26 @@ impl Talk {
     /// One turn of the model's, which Ctrl-C ends.
     async fn turn(&mut self, interrupts: &mut Signal) -> Ended {
         self.turns.begin(&self.assembled.run);
+        // A press from before this turn, such as at the card about trust, ends none.
+        let _ = tokio::time::timeout(Duration::ZERO, self.cards.interrupted()).await;
         self.cards.at_work(true);
         let ended = {
             let work =
                 show_work(&self.screen, &self.turns, &self.assembled.run, self.editor.ahead());
-            let turn = self.agent.turn(&mut self.conversation, &*self.turns);
-            tokio::select! {
-                turn = turn => Some(turn),
-                _ = interrupts.recv() => None,
-                () = self.cards.interrupted() => None,
-                () = self.editor.ahead().interrupted() => None,
-                never = work => match never {},
+            let mut turn = pin!(self.agent.turn(&mut self.conversation, &*self.turns));
+            let mut work = pin!(work);
+            loop {
+                tokio::select! {
+                    // The end of a card before what is behind it: no next card comes up for a moment.
+                    biased;
+                    () = self.cards.interrupted() => break None,
+                    () = self.editor.ahead().interrupted() => break None,
+                    _ = interrupts.recv() => if !self.cards.interrupts_asking() {
+                        break None;
+                    },
+                    turn = &mut turn => break Some(turn),
+                    never = &mut work => match never {},
+                }
             }
         };
         self.screen.below(Vec::new());

@@ -122,6 +122,31 @@ fn a_model_that_does_not_answer_ends_with_one_and_says_why() {
 
 // spec: TIER-02, TIER-03
 #[test]
+fn a_prompt_that_a_signal_ends_has_an_object_for_its_end() {
+    let never = tempfile::tempdir().expect("a folder").path().join("never");
+    let hangs = Rule { until_file: Some(never), times: 0, ..Rule::text("late") };
+    let (home, server) = talking(&[], vec![hangs]);
+    for (signal, code, output) in [("INT", 130, "json"), ("TERM", 143, "stream-json")] {
+        let before = server.requests().len();
+        let mut command = home.command(&["chat", "-p", "hello", "--output", output]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().expect("it starts");
+        while server.requests().len() == before {
+            std::thread::yield_now();
+        }
+        let id = child.id().to_string();
+        let kill = std::process::Command::new("kill").args([&format!("-{signal}"), &id]).status();
+        assert!(kill.expect("it runs").success());
+        let ended = child.wait_with_output().expect("it ends");
+        assert_eq!(ended.status.code(), Some(code));
+        let out = String::from_utf8_lossy(&ended.stdout);
+        let last: Value = serde_json::from_str(out.lines().last().expect("a line")).expect("JSON");
+        assert_eq!((&last["end"], &last["ok"]), (&json!("cancelled"), &json!(false)), "{out}");
+        assert_eq!(last["said"], format!("cancelled by SIG{signal}"));
+    }
+}
+
+#[test]
 fn plan_mode_offers_the_model_nothing_that_writes() {
     let (home, server) = talking(&[], vec![Rule { times: 0, ..Rule::text("I see.") }]);
     let (code, ..) = once(&home, &["--surface", "plan", "-p", "change it"]);

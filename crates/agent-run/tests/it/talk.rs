@@ -189,6 +189,28 @@ fn a_command_at_a_card_is_no_answer() {
 }
 
 #[test]
+fn a_call_whose_card_was_interrupted_is_said_not_to_have_run() {
+    let (home, server) = talking(
+        &[],
+        vec![when("work", Rule::call("shell", json!({"command": "touch ran"}))), done()],
+    );
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    terminal.says("work");
+    terminal.until_card();
+    terminal.presses("C-c");
+    let screen = terminal.shows("Ctrl-C once more within 5 s leaves");
+    assert!(!screen.contains("cut off"), "{screen}");
+    terminal.says("go on");
+    terminal.shows("All is said.");
+    let last = server.requests().pop().expect("a request");
+    let told = serde_json::to_string(last.messages()).expect("JSON");
+    assert!(told.contains("pressed Ctrl-C at the card") && told.contains("nothing was done"), "{told}");
+    assert!(!told.contains("whether it acted is unknown"), "{told}");
+    assert!(!home.checkout.path().join("ran").exists());
+}
+
+#[test]
 fn after_an_interruption_nothing_is_said_unasked() {
     let (home, server) =
         talking(&[], vec![when("work", Rule::call("shell", json!({"command": UNTIL_GO}))), done()]);
