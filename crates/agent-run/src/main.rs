@@ -7,6 +7,7 @@ mod chat;
 mod columns;
 mod commands;
 mod config;
+mod edge;
 mod mcp;
 mod models;
 mod pictures;

@@ -11,6 +11,7 @@ use tokio::sync::{Mutex, mpsc};
 
 use crate::{
     columns::{self, with_margin},
+    edge,
     style::{ASKS, FAINT, PLACE, STRONG, diff, in_style, remark},
 };
 
@@ -102,9 +103,7 @@ pub(crate) fn card_rows(card: &Card, columns: Option<usize>) -> Vec<String> {
     let margin = in_style(style, MARGIN).to_string();
     let margin = |text: &str| with_margin(text, columns, &margin);
     let mut rows = vec![String::new()];
-    rows.push(
-        in_style(style, format!("┌ {about}, asked by {}", asker.replace('\n', " "))).to_string(),
-    );
+    rows.push(in_style(style, format!("┌ {about}, asked by {}", edge::asker(asker))).to_string());
     rows.extend(margin(&in_style(STRONG, &card.title).to_string()));
     if !card.body.is_empty() {
         rows.extend(margin(&card.body));

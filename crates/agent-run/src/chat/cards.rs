@@ -17,7 +17,10 @@ use super::{
     screen::Screen,
     typed::{Command, Typed, command_behind},
 };
-use crate::terminal::{card_rows, read_answer};
+use crate::{
+    edge,
+    terminal::{card_rows, read_answer},
+};
 
 /// What is typed at a card.
 const PROMPT: &str = "answer> ";
@@ -329,7 +332,7 @@ fn answer_in<'a>(line: &str, begun: &'a str) -> Option<(String, &'a str)> {
 }
 
 fn answered(card: &Card, reply: &Reply) -> String {
-    format!("answered: {} — {}", card.title, in_words(card, reply))
+    format!("answered: {} — {}", edge::title(&card.title), edge::title(&in_words(card, reply)))
 }
 
 /// What an answer says, as its person reads it.
@@ -366,7 +369,9 @@ impl Drop for Gone<'_> {
         *lock(&self.inner.waiting) = None;
         let explained = lock(&self.inner.explained).take().is_some_and(|id| id == self.id);
         if !self.answered && !explained {
-            self.inner.screen.aside(&format!("the card \"{}\" is gone: {GONE}", self.title));
+            self.inner
+                .screen
+                .aside(&format!("the card {} is gone: {GONE}", edge::title(&self.title)));
         }
         if !self.answered && self.prompted {
             self.inner.screen.aside("press Enter to go on");

@@ -107,12 +107,10 @@ impl Talk {
     }
 
     fn workers(&self) {
-        let lines = self.crew.as_ref().map(Crew::lines).unwrap_or_default();
-        if lines.is_empty() {
-            self.screen.line("there are no workers");
-        }
-        for line in lines {
-            self.screen.line(&line);
+        let rows = self.crew.as_ref().map(Crew::rows).unwrap_or_default();
+        match rows.is_empty() {
+            true => self.screen.line("there are no workers"),
+            false => self.screen.rows(&rows),
         }
     }
 

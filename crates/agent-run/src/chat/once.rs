@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{saved::Journal, show::summary};
 use crate::{
     args::Printed,
-    signals,
+    edge, signals,
     style::{FAINT, in_style, remark},
 };
 
@@ -95,7 +95,7 @@ impl Stream<'_> {
                 }
                 let about =
                     self.about.lock().unwrap_or_else(PoisonError::into_inner).remove(call_id);
-                let what = format!("{name} {}", about.unwrap_or_default());
+                let what = format!("{} {}", edge::word(name), about.unwrap_or_default());
                 let hint = match &*error.code {
                     "no_approver" => "; `--approve all` lets such calls through",
                     _ => "",

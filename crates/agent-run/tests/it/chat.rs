@@ -212,7 +212,7 @@ fn a_person_talks_approves_opens_interrupts_and_goes_on() {
 
     terminal.says("hostile");
     let screen = terminal.shows_times("All is said.", 3);
-    assert!(screen.contains("[1] search") && screen.contains("[3] shell"), "{screen}");
+    assert!(screen.contains("[1] search") && screen.contains("[3] \"shell\""), "{screen}");
     assert!(screen.contains("unknown_tool"), "{screen}");
     terminal.clears_screen();
     terminal.says("/open 1");

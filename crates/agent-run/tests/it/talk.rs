@@ -95,7 +95,7 @@ fn what_is_typed_during_a_turn_answers_no_card_and_is_said_next() {
     assert!(!home.checkout.path().join("b.txt").exists());
     terminal.types("/answer n");
     let screen = terminal.shows_times("All is said.", 2);
-    assert!(screen.contains("answered: write: create `b.txt` — reject"), "{screen}");
+    assert!(screen.contains("answered: \"write: create `b.txt`\" — \"reject\""), "{screen}");
     assert!(screen.contains("\u{203a} y\n"), "{screen}");
     assert!(!home.checkout.path().join("b.txt").exists());
     assert_eq!(server.requests().last().expect("a request").last().trim(), "y");
@@ -205,7 +205,10 @@ fn a_call_whose_card_was_interrupted_is_said_not_to_have_run() {
     terminal.shows("All is said.");
     let last = server.requests().pop().expect("a request");
     let told = serde_json::to_string(last.messages()).expect("JSON");
-    assert!(told.contains("pressed Ctrl-C at the card") && told.contains("nothing was done"), "{told}");
+    assert!(
+        told.contains("pressed Ctrl-C at the card") && told.contains("nothing was done"),
+        "{told}"
+    );
     assert!(!told.contains("whether it acted is unknown"), "{told}");
     assert!(!home.checkout.path().join("ran").exists());
 }
