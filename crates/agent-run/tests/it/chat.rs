@@ -120,7 +120,6 @@ fn a_model_that_does_not_answer_ends_with_one_and_says_why() {
     assert!(said.contains("no model is named; give --model NAME"), "{said}");
 }
 
-// spec: TIER-02, TIER-03
 #[test]
 fn a_prompt_that_a_signal_ends_has_an_object_for_its_end() {
     let never = tempfile::tempdir().expect("a folder").path().join("never");
@@ -146,6 +145,35 @@ fn a_prompt_that_a_signal_ends_has_an_object_for_its_end() {
     }
 }
 
+#[test]
+fn of_two_that_go_on_with_a_conversation_neither_loses_what_is_said() {
+    let (home, _server) = talking(&[], vec![Rule { times: 0, ..Rule::text("Noted.") }]);
+    assert_eq!(once(&home, &["-p", "first one"]).0, Some(0));
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat --continue");
+    terminal.says("from here");
+    terminal.shows_times("Noted.", 2);
+    let (code, _, said) = once(&home, &["--continue", "-p", "from there"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("another agent-run has the last conversation open"), "{said}");
+    terminal.says("from here again");
+    terminal.shows_times("Noted.", 3);
+    let folder = fs::read_dir(home.state().join("agent-run/conversations")).expect("a folder");
+    let folder = folder.flatten().next().expect("a checkout's").path();
+    let mut files: Vec<_> = fs::read_dir(folder).expect("a folder").flatten().collect();
+    files.sort_by_key(fs::DirEntry::path);
+    let texts: Vec<String> =
+        files.iter().map(|file| fs::read_to_string(file.path()).expect("text")).collect();
+    assert_eq!(texts.len(), 2, "{texts:?}");
+    for (text, words) in [
+        (&texts[0], ["first one", "from here", "from here again"]),
+        (&texts[1], ["first one", "from here", "from there"]),
+    ] {
+        assert!(words.iter().all(|words| text.contains(words)), "{text}");
+    }
+}
+
+// spec: TIER-02, TIER-03
 #[test]
 fn plan_mode_offers_the_model_nothing_that_writes() {
     let (home, server) = talking(&[], vec![Rule { times: 0, ..Rule::text("I see.") }]);
