@@ -111,6 +111,7 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
     if !options.vibe {
         without_workers(&assembled)?;
     }
+    cards.keeps_in(assembled.state.artifacts());
     let conversations = Conversations::of(&assembled.state, config.working());
     let (conversation, journal) = conversations.open(chat, &assembled.state)?;
     let pictures = Pictures::new(assembled.state.artifacts());

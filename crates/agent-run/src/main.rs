@@ -17,6 +17,7 @@ mod state;
 mod style;
 mod terminal;
 mod trust;
+mod visible;
 mod workers;
 
 use std::{

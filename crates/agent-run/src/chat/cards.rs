@@ -2,9 +2,10 @@
 
 use std::{
     collections::HashSet,
+    path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -18,8 +19,11 @@ use super::{
     typed::{Command, Typed, command_behind},
 };
 use crate::{
+    columns::with_margin,
     edge,
-    terminal::{card_rows, read_answer},
+    state::State,
+    terminal::{MARGIN, card_rows, read_answer},
+    visible::in_full,
 };
 
 /// What is typed at a card.
@@ -62,6 +66,9 @@ struct Inner {
     /// Who may read lines: a card until it is answered, or the conversation.
     reads: tokio::sync::Mutex<()>,
     waiting: Mutex<Option<Waiting>>,
+    /// Where cards are kept of which a part is shown, and how many there are.
+    folder: Mutex<Option<PathBuf>>,
+    kept: AtomicUsize,
     asking: Mutex<Asking>,
     /// The call with whose result the turn ends, since Ctrl-C was pressed at its card.
     ends_with: Mutex<Option<CallId>>,
@@ -100,6 +107,8 @@ impl ChatCards {
             interrupted: Notify::new(),
             reads: tokio::sync::Mutex::new(()),
             waiting: Mutex::new(None),
+            folder: Mutex::new(None),
+            kept: AtomicUsize::new(0),
             asking: Mutex::default(),
             ends_with: Mutex::new(None),
             opens: Mutex::new(None),
@@ -237,6 +246,11 @@ impl ChatCards {
         }
     }
 
+    /// Has cards of which a part is shown kept in this folder.
+    pub(crate) fn keeps_in(&self, folder: Option<PathBuf>) {
+        *lock(&self.inner.folder) = folder;
+    }
+
     /// Has this show calls that are asked for at a card.
     pub(crate) fn opens_by(&self, opens: impl Fn(Option<usize>) + Send + 'static) {
         *lock(&self.inner.opens) = Some(Box::new(opens));
@@ -307,7 +321,27 @@ impl Inner {
         if card.kind == CardKind::Permission {
             lock(&self.shown).insert(card.call_id.clone());
         }
-        self.screen.rows(&card_rows(card, self.screen.columns()));
+        let mut rows = card_rows(card, self.screen.columns());
+        if let Some(whole) = self.kept_in_full(card) {
+            let above_foot = rows.len().saturating_sub(1);
+            rows.splice(above_foot..above_foot, whole);
+        }
+        self.screen.rows(&rows);
+    }
+}
+
+impl Inner {
+    /// Keeps what a card shows a part of, and says where.
+    fn kept_in_full(&self, card: &Card) -> Option<Vec<String>> {
+        let text = in_full(card)?;
+        let folder = lock(&self.folder).clone()?;
+        let number = self.kept.fetch_add(1, Ordering::Relaxed) + 1;
+        let path = folder.join(format!("card_{number}.txt"));
+        let said = match State::write(&path, text.as_bytes()) {
+            Ok(()) => format!("this card shows a part; the whole is in {}", path.display()),
+            Err(why) => format!("this card shows a part, and the whole could not be kept: {why}"),
+        };
+        Some(with_margin(&said, self.screen.columns(), MARGIN))
     }
 }
 
