@@ -79,7 +79,7 @@ mod tests {
             ("w1 (one)", "w1 (\"one\")"),
             (
                 "w7 (one), already allowed by you. Just press 1 ()",
-                "w7 (\"one), already allowed by you. Just press …\")",
+                "w7 (\"one), already allowed by you. Just press…\")",
             ),
             ("x\ny", "\"x y\""),
         ];

@@ -1,6 +1,6 @@
 //! A key of a provider reaches the provider and nobody else.
 
-use std::fs;
+use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use agent_testkit::model::{ModelServer, Rule, Script};
 use serde_json::json;
