@@ -388,7 +388,8 @@ fn a_whole_run_from_a_search_to_its_resumption() {
     terminal.types("Only for a year");
     terminal.shows("shell: echo checking");
     let screen = terminal.until_card();
-    for words in ["w1 a.py (fast): done after", "w2 \"the names\" (fast): done after", "a.py is well."]
+    for words in
+        ["w1 a.py (fast): done after", "w2 \"the names\" (fast): done after", "a.py is well."]
     {
         assert!(screen.contains(words), "{words}\n{screen}");
     }
