@@ -172,7 +172,7 @@ impl ChatCards {
     async fn ask_here(&self, card: &Card) -> Option<Result<Reply, CardError>> {
         let inner = &self.inner;
         let _reads = inner.reads.lock().await;
-        let before = inner.editor.ahead().shown();
+        let before = Before { typed: inner.editor.ahead().shown(), shown: Instant::now() };
         inner.show(card);
         let mut gone = Gone::unless_answered(inner, card);
         let reply = loop {
@@ -258,7 +258,7 @@ impl ChatCards {
 
     /// Waits while somebody types something else, which may be the rest of a line and is no answer. Only what is typed as
     /// `/answer` is one meanwhile.
-    async fn until_nobody_types(&self, card: &Card, before: &(Vec<String>, String)) -> Waited {
+    async fn until_nobody_types(&self, card: &Card, before: &Before) -> Waited {
         if card.asked_by.is_empty() {
             *lock(&self.inner.asking) = Asking::Waits;
         }
@@ -267,11 +267,10 @@ impl ChatCards {
         waited
     }
 
-    async fn waited(&self, card: &Card, before: &(Vec<String>, String)) -> Waited {
+    async fn waited(&self, card: &Card, before: &Before) -> Waited {
         let inner = &self.inner;
         let ahead = inner.editor.ahead();
-        let (lines, begun) = before;
-        let shown = Instant::now();
+        let (lines, begun) = &before.typed;
         let mut told = false;
         loop {
             if !inner.at_work.load(Ordering::SeqCst) {
@@ -296,7 +295,7 @@ impl ChatCards {
                 inner.screen.aside(BEGUN);
                 told = true;
             }
-            if !ahead.is_typed_at(PAUSE) && shown.elapsed() >= SEEN {
+            if !ahead.is_typed_at(PAUSE) && before.shown.elapsed() >= SEEN {
                 return Waited::Free;
             }
             tokio::time::sleep(LOOK).await;
@@ -343,6 +342,13 @@ impl Inner {
         };
         Some(with_margin(&said, self.screen.columns(), MARGIN))
     }
+}
+
+/// What there was when a card came up.
+struct Before {
+    /// The lines typed ahead, and the one that was begun.
+    typed: (Vec<String>, String),
+    shown: Instant,
 }
 
 /// What came of waiting until nobody types.
