@@ -7,7 +7,7 @@ use crate::{
     Process, Program, Result, Sandbox, Tree,
     capture::Capture,
     platform,
-    program::{Input, Output, Terminal},
+    program::{Input, Output},
 };
 
 /// How often a start is tried again while the program's file is being written by somebody.
@@ -17,7 +17,7 @@ const BUSY_PAUSE: Duration = Duration::from_millis(20);
 /// How long the rest of the output is waited for after a program has ended: what it started may hold the pipe open.
 const OUTPUT_WAIT: Duration = Duration::from_millis(200);
 
-/// Starts programs: each in a process group of its own, with an environment without secrets, through the sandbox, known to
+/// Starts programs: each in a session of its own, with an environment without secrets, through the sandbox, known to
 /// the guard. Clones share all of it.
 #[derive(Debug, Clone)]
 pub struct Launcher {
@@ -214,11 +214,8 @@ async fn start(command: &Command, program: &Program) -> Result<tokio::process::C
             })
             .stdout(stdio(program.stdout))
             .stderr(stdio(program.stderr));
-        match program.terminal {
-            Terminal::Kept => drop(starting.process_group(0)),
-            Terminal::None => platform::in_own_session(&mut starting)
-                .map_err(|error| refused(&command.program, error))?,
-        }
+        platform::in_own_session(&mut starting)
+            .map_err(|error| refused(&command.program, error))?;
         match starting.spawn() {
             Err(error)
                 if error.kind() == io::ErrorKind::ExecutableFileBusy && attempt < BUSY_ATTEMPTS =>

@@ -2,7 +2,9 @@ use std::{ffi::OsString, path::PathBuf};
 
 use crate::guard::Priority;
 
-/// What to start. Its folder is always named, since what a program reads from its folder is a matter of trust.
+/// What to start. Its folder is always named, since what a program reads from its folder is a matter of trust. It leads a session
+/// of its own: the terminal that this program was started at is out of its reach, so that it asks nothing there, takes no keys and
+/// is not stopped by trying.
 #[derive(Debug, Clone)]
 pub struct Program {
     pub(crate) path: PathBuf,
@@ -13,16 +15,6 @@ pub struct Program {
     pub(crate) stdout: Output,
     pub(crate) stderr: Output,
     pub(crate) priority: Priority,
-    pub(crate) terminal: Terminal,
-}
-
-/// Whether a child can reach the terminal that this program was started at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Terminal {
-    #[default]
-    Kept,
-    /// It leads a session of its own.
-    None,
 }
 
 /// Where a child's input comes from.
@@ -61,7 +53,6 @@ impl Program {
             stdout: Output::Piped,
             stderr: Output::Tail,
             priority: Priority::LAST,
-            terminal: Terminal::Kept,
         }
     }
 
@@ -104,13 +95,6 @@ impl Program {
     /// Where standard error goes; its tail is kept by default.
     pub fn stderr(mut self, output: Output) -> Self {
         self.stderr = output;
-        self
-    }
-
-    /// Starts it in a session of its own: it cannot ask at the terminal that this program was started at, and is not stopped by
-    /// trying.
-    pub fn without_terminal(mut self) -> Self {
-        self.terminal = Terminal::None;
         self
     }
 

@@ -1,6 +1,6 @@
 //! From options and configuration to a run.
 
-use std::{fs, path::PathBuf, sync::Arc, time::Duration};
+use std::{fs, os::unix::fs::OpenOptionsExt as _, path::PathBuf, sync::Arc, time::Duration};
 
 use agent_ask::{Asker, Conversation};
 use agent_astgrep::{Structure, Trees};
@@ -28,7 +28,7 @@ use crate::{
     artifacts::{self, Kept},
     config::{CHECKOUT_FILE, Config},
     mcp,
-    state::State,
+    state::{FILE_MODE, State},
     style::{FAINT, in_style, remark as say},
     terminal::Terminal,
     workers::{Crew, WorkerUsage},
@@ -190,7 +190,10 @@ pub(crate) async fn assemble(config: &Config, wishes: Wishes) -> Result<Assemble
         builder = builder.result_chars(characters);
     }
     if let Some(path) = &wishes.transcript {
-        let file = fs::File::create(path).with_context(|| format!("{}", path.display()))?;
+        // What a run reads and does is for its owner alone, as all that is kept of it.
+        let mut options = fs::OpenOptions::new();
+        let options = options.write(true).create(true).truncate(true).mode(FILE_MODE);
+        let file = options.open(path).with_context(|| format!("{}", path.display()))?;
         builder = builder.transcript(file);
     }
     let run = builder.build();

@@ -111,10 +111,18 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
     if !options.vibe {
         without_workers(&assembled)?;
     }
+    cards.keeps_in(assembled.state.artifacts());
     let conversations = Conversations::of(&assembled.state, config.working());
     let (conversation, journal) = conversations.open(chat, &assembled.state)?;
     let pictures = Pictures::new(assembled.state.artifacts());
-    let turns = Turns::new(screen.clone(), cards.clone(), pictures, journal, &conversation);
+    let turns =
+        Arc::new(Turns::new(screen.clone(), cards.clone(), pictures, journal, &conversation));
+    let opened = Arc::downgrade(&turns);
+    cards.opens_by(move |number| {
+        if let Some(turns) = opened.upgrade() {
+            turns.show(number);
+        }
+    });
     let agent = agent(&assembled, model);
     let crew = assembled.workers.clone().map(|workers| {
         Crew::watched(workers, config.workers.consent(), screen.clone(), &assembled.run)
@@ -159,8 +167,7 @@ async fn answer_once(
     let assembled = tokio::select! {
         assembled = assemble(config, wishes) => assembled?,
         why = signals::ended() => {
-            remark(in_style(FAINT, "interrupted"));
-            return Ok(ExitCode::from(why.exit_code()));
+            return cut_off(model.name(), chat, why);
         }
     };
     let conversations = Conversations::of(&assembled.state, config.working());
@@ -177,10 +184,16 @@ async fn answer_once(
             code
         }
         why = signals::ended() => {
-            remark(in_style(FAINT, "interrupted"));
-            Ok(ExitCode::from(why.exit_code()))
+            cut_off(agent.model().name(), chat, why)
         }
     }
+}
+
+/// Says that a signal ended the program, also to who reads objects.
+fn cut_off(model: &str, chat: &Chat, why: signals::Ended) -> Result<ExitCode> {
+    remark(in_style(FAINT, "interrupted"));
+    once::cut_off(model, chat.output, why)?;
+    Ok(ExitCode::from(why.exit_code()))
 }
 
 fn agent(assembled: &Assembled, model: Arc<dyn Model>) -> Agent {

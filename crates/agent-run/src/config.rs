@@ -185,6 +185,9 @@ impl Config {
         for flag in &options.worker {
             workers.take_flag(flag)?;
         }
+        for model in std::iter::once(&model).chain(workers.models()) {
+            model.check_key()?;
+        }
         origins.note("mcp", "person", !person.mcp.is_empty());
         let mcp = mcp::servers(person.mcp, &options.mcp)?;
         ignored.extend(mcp.remarks().iter().cloned());

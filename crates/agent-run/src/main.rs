@@ -7,6 +7,7 @@ mod chat;
 mod columns;
 mod commands;
 mod config;
+mod edge;
 mod mcp;
 mod models;
 mod pictures;
@@ -16,6 +17,7 @@ mod state;
 mod style;
 mod terminal;
 mod trust;
+mod visible;
 mod workers;
 
 use std::{

@@ -11,6 +11,9 @@ use serde::Deserialize;
 const ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
 const OPENAI_KEY: &str = "OPENAI_API_KEY";
 
+/// So long is no name of a variable that looks like a key.
+const KEY_CHARS: usize = 20;
+
 /// What a model is reached by. It comes from the person's own file, the environment or flags alone.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -42,6 +45,23 @@ pub(crate) enum Provider {
 }
 
 impl ModelConfig {
+    /// Refuses a key that stands where the name of its variable belongs, and does not repeat it.
+    pub(crate) fn check_key(&self) -> Result<()> {
+        let Some(key) = &self.key else { return Ok(()) };
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        // Keys have small letters and digits; a variable's name that has both is short.
+        let mixed =
+            key.chars().any(|c| c.is_ascii_lowercase()) && key.chars().any(|c| c.is_ascii_digit());
+        if key.is_empty() || !key.chars().all(plain) || mixed && key.len() >= KEY_CHARS {
+            bail!(
+                "`key` of a model takes the name of a variable that holds the key, such as {OPENAI_KEY}; what stands \
+                 there is no such name, and is not repeated here, since it may be the key itself: take it out of the \
+                 file and into a variable"
+            );
+        }
+        Ok(())
+    }
+
     /// `anthropic claude-sonnet-4-5 at https://…`.
     pub(crate) fn in_words(&self) -> String {
         let provider = match self.provider {
@@ -49,7 +69,8 @@ impl ModelConfig {
             Provider::OpenAi => "openai",
             Provider::Compatible => "compatible",
         };
-        let place = self.url.as_ref().map_or(String::new(), |url| format!(" at {url}"));
+        let place =
+            self.url.as_ref().map_or(String::new(), |url| format!(" at {}", without_secrets(url)));
         format!("{provider} {}{place}", self.name)
     }
 
@@ -114,5 +135,53 @@ impl ModelConfig {
             wanted = wanted.without_images();
         }
         Ok(model.with_limits(wanted))
+    }
+}
+
+/// An address without the parts in which a password or a key may stand.
+fn without_secrets(url: &str) -> String {
+    let (address, query) = match url.split_once(['?', '#']) {
+        Some((address, _)) => (address, "?…"),
+        None => (url, ""),
+    };
+    let (scheme, rest) = match address.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), address),
+    };
+    let host_end = rest.find('/').unwrap_or(rest.len());
+    let rest = match rest[..host_end].rfind('@') {
+        Some(at) => format!("…{}", &rest[at..]),
+        None => rest.to_owned(),
+    };
+    format!("{scheme}{rest}{query}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_in_the_place_of_its_variable_is_refused_and_not_repeated() {
+        let with = |key: &str| ModelConfig { key: Some(key.to_owned()), ..ModelConfig::default() };
+        for key in ["sk-proj-abcdef1234567890", "AIzaSyA1234567890abcdefgh", ""] {
+            let refused = with(key).check_key().expect_err("no name").to_string();
+            assert!(refused.contains("name of a variable"), "{refused}");
+            assert!(key.is_empty() || !refused.contains(key), "{refused}");
+        }
+        for name in ["OPENAI_API_KEY", "my_key", "KEY2"] {
+            assert!(with(name).check_key().is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_shown_without_what_may_be_secret() {
+        let cases = [
+            ("http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1"),
+            ("http://user:secret@host/v1?api_key=qq", "http://…@host/v1?…"),
+            ("http://host/a@b", "http://host/a@b"),
+        ];
+        for (url, shown) in cases {
+            assert_eq!(without_secrets(url), shown);
+        }
     }
 }

@@ -22,6 +22,15 @@ impl Ended {
             Ended::Terminated => 143,
         }
     }
+
+    /// The name of the signal.
+    pub(crate) fn signal(self) -> &'static str {
+        match self {
+            Ended::HungUp => "SIGHUP",
+            Ended::Interrupted => "SIGINT",
+            Ended::Terminated => "SIGTERM",
+        }
+    }
 }
 
 /// Waits for the first of them. Where they cannot be taken the system ends the program instead.

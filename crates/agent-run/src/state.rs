@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 
 /// Nobody but its owner reads what a run keeps.
 const FOLDER_MODE: u32 = 0o700;
-const FILE_MODE: u32 = 0o600;
+pub(crate) const FILE_MODE: u32 = 0o600;
 
 /// What the name of a run begins with; the time of its start and its process follow.
 pub(crate) const RUN_PREFIX: &str = "run-";

@@ -11,12 +11,17 @@ use tokio::sync::{Mutex, mpsc};
 
 use crate::{
     columns::{self, with_margin},
+    edge,
     style::{ASKS, FAINT, PLACE, STRONG, diff, in_style, remark},
+    visible::visible,
 };
 
 /// Lines that were typed while no card was up wait here, up to so many, and are dropped by the next
 /// card: an answer is to the card that its writer saw.
 const TYPED_AHEAD: usize = 16;
+
+/// A card of more rows than these says how many there are: its head may have scrolled off the screen.
+const TALL: usize = 24;
 
 /// Words that answer a permission, beside the numbers.
 const WORDS: [(&str, &[&str], Effect); 4] = [
@@ -89,7 +94,7 @@ impl CardPort for Terminal {
 }
 
 /// The margin of a card. What a model or a tool wrote stands behind it, on every row, so that no question looks like a permission.
-const MARGIN: &str = "│ ";
+pub(crate) const MARGIN: &str = "│ ";
 
 /// A card as rows: its kind and who asks, then in a margin what it is about, what it would do and the numbered options, then how
 /// it is answered.
@@ -102,18 +107,16 @@ pub(crate) fn card_rows(card: &Card, columns: Option<usize>) -> Vec<String> {
     let margin = in_style(style, MARGIN).to_string();
     let margin = |text: &str| with_margin(text, columns, &margin);
     let mut rows = vec![String::new()];
-    rows.push(
-        in_style(style, format!("┌ {about}, asked by {}", asker.replace('\n', " "))).to_string(),
-    );
-    rows.extend(margin(&in_style(STRONG, &card.title).to_string()));
+    rows.push(in_style(style, format!("┌ {about}, asked by {}", edge::asker(asker))).to_string());
+    rows.extend(margin(&in_style(STRONG, visible(&card.title)).to_string()));
     if !card.body.is_empty() {
-        rows.extend(margin(&card.body));
+        rows.extend(margin(&visible(&card.body)));
     }
     if let Some(preview) = &card.preview {
         if !card.title.ends_with(&preview.title) {
-            rows.extend(margin(&preview.title));
+            rows.extend(margin(&visible(&preview.title)));
         }
-        rows.extend(margin(&diff(&preview.body)));
+        rows.extend(margin(&diff(&visible(&preview.body))));
     }
     for (number, option) in (1..).zip(&card.options) {
         let word = WORDS.iter().find(|(.., effect)| option.effect == Some(*effect));
@@ -123,6 +126,10 @@ pub(crate) fn card_rows(card: &Card, columns: Option<usize>) -> Vec<String> {
         let more =
             if more.is_empty() { String::new() } else { format!(" {}", in_style(FAINT, more)) };
         rows.extend(margin(&format!("  {number} {}{word}{more}", option.label)));
+    }
+    if rows.len() > TALL {
+        let said = format!("this card has {} rows, from ┌ above on", rows.len());
+        rows.extend(margin(&in_style(FAINT, said).to_string()));
     }
     rows.push(format!("{} {}", in_style(style, "└"), in_style(FAINT, prompt(card))));
     rows

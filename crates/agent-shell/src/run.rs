@@ -132,8 +132,7 @@ impl Shell {
         let program = Program::new(SHELL, self.workspace.absolute(&folder))
             .args(["-c", START, "sh", &args.command])
             .stdin(Input::Null)
-            .stdout(Output::Piped)
-            .without_terminal();
+            .stdout(Output::Piped);
         let program = ENVIRONMENT
             .into_iter()
             .fold(program, |program, (name, value)| program.env(name, value));

@@ -206,8 +206,20 @@ fn card(spec: &ToolSpec, cx: &Context, preview: Preview, policy: Policy) -> Card
     let offered = OPTIONS
         .into_iter()
         .filter(|(.., effect)| policy == Policy::Ask || *effect != Effect::AllowRun);
-    card.options =
-        offered.map(|(id, label, effect)| CardOption::new(id, label).with_effect(effect)).collect();
+    let name = &spec.name;
+    let options = offered.map(|(id, label, effect)| {
+        let option = CardOption::new(id, label).with_effect(effect);
+        match effect {
+            Effect::AllowRun => {
+                option.with_description(format!("every later call of {name} by who asks here"))
+            }
+            Effect::RejectRun => {
+                option.with_description(format!("no later call of {name} by who asks here"))
+            }
+            Effect::AllowOnce | Effect::RejectOnce => option,
+        }
+    });
+    card.options = options.collect();
     card
 }
 

@@ -197,8 +197,9 @@ fn take_place(
     }
     let busy = || {
         let message = format!(
-            "{name} is busy with another call and a nested call does not wait for it; nothing was \
-             done; call it again later"
+            "{name} is busy with another call, of which a person may be asked just now; a call of a tool's or \
+             of a worker's does not wait for it, since its caller may be what that one waits for; nothing was done; do \
+             something else first and call it again, and if it stays busy, say that this was not done"
         );
         ToolError::new(ErrorKind::Conflict, "busy_tool", message)
     };

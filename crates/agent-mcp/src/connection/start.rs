@@ -93,7 +93,7 @@ impl Start {
         let secrets = variables.iter().filter(|(name, _)| secret(name));
         let secrets = Secrets::new(secrets.map(|(name, value)| (name.clone(), value.clone())));
         let folder = config.cwd.as_ref().unwrap_or(&self.folder);
-        let program = Program::new(found.path, folder).args(&config.args).without_terminal();
+        let program = Program::new(found.path, folder).args(&config.args);
         let program =
             variables.into_iter().fold(program, |program, (name, value)| program.env(name, value));
         Ok((program, secrets))

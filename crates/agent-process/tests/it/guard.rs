@@ -1,7 +1,7 @@
 use std::{
     fs,
     io::{BufRead, BufReader, Write},
-    os::unix::process::CommandExt,
+    os::{fd::OwnedFd, unix::process::CommandExt},
     process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
@@ -68,24 +68,37 @@ pub(crate) fn a_killed_program_leaves_nothing_behind_with_the_shell_guard() {
     killed_owner_leaves_nothing("shell", roles, 2 + FAMILY - 1);
 }
 
-/// The owner is the foreground of a terminal whose other end is closed.
-pub(crate) fn a_closed_terminal_leaves_nothing_behind() {
+/// A role as the foreground of a terminal, and that terminal's other end.
+fn at_terminal(count: &Count, role: &str) -> (OwnedFd, Command) {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-    let count = Count::new();
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
     grantpt(&terminal).unwrap();
     unlockpt(&terminal).unwrap();
     let name = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
     let other_end = fs::OpenOptions::new().read(true).write(true).open(name).unwrap();
-    let mut owner = Command::new("setsid")
-        .arg("--ctty")
-        .arg(own_program())
-        .env(ROLE, "owner program family deaf")
-        .env(TRIAL, count.name())
-        .stdin(other_end)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut command = Command::new("setsid");
+    command.arg("--ctty").arg(own_program()).env(ROLE, role).env(TRIAL, count.name());
+    command.stdin(other_end).stdout(Stdio::piped());
+    (terminal, command)
+}
+
+/// A debug adapter that could open the terminal could make its debuggee the foreground, which stops the owner and gives it what
+/// is typed.
+pub(crate) fn what_is_started_has_no_terminal() {
+    let count = Count::new();
+    let (_terminal, mut owner) = at_terminal(&count, "prints-own-and-childs-terminal");
+    let output = owner.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(said, "own: a terminal; child: no terminal\n");
+}
+
+/// The owner is the foreground of a terminal whose other end is closed.
+pub(crate) fn a_closed_terminal_leaves_nothing_behind() {
+    let count = Count::new();
+    let (terminal, mut command) = at_terminal(&count, "owner program family deaf");
+    let mut owner = command.spawn().unwrap();
+    // It holds the end that the owner has.
+    drop(command);
     let guard = ready_number(&mut owner);
     assert_eq!(count.living().len(), 1 + FAMILY + 1);
     drop(terminal);

@@ -79,6 +79,7 @@ fn main() {
         guard::{
             a_killed_program_leaves_nothing_behind,
             a_killed_program_leaves_nothing_behind_with_the_shell_guard,
+            what_is_started_has_no_terminal,
             a_closed_terminal_leaves_nothing_behind,
             a_program_killed_at_any_moment_of_a_start_leaves_nothing_behind,
             debuggees_go_before_adapters,

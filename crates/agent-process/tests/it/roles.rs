@@ -69,6 +69,13 @@ pub(crate) fn main_if_asked() {
                 println!("{name}={value}");
             }
         }
+        ("looks-for-terminal", []) => match fs::File::open("/dev/tty") {
+            Ok(_) => println!("a terminal"),
+            Err(_) => println!("no terminal"),
+        },
+        ("prints-own-and-childs-terminal", []) => {
+            runtime().block_on(prints_own_and_childs_terminal());
+        }
         ("prints-childs-environment", []) => runtime().block_on(prints_childs_environment()),
         ("server", [mode]) => runtime().block_on(server(mode)),
         ("owner", [guard, children @ ..]) => runtime().block_on(owner(guard, children)),
@@ -167,6 +174,13 @@ fn runtime() -> tokio::runtime::Runtime {
 
 fn child(role: &str) -> Program {
     Program::new(own_program(), "/").env(ROLE, role).env(TRIAL, env::var(TRIAL).unwrap())
+}
+
+async fn prints_own_and_childs_terminal() {
+    let own = if fs::File::open("/dev/tty").is_ok() { "a terminal" } else { "no terminal" };
+    let launcher = Launcher::new(Guard::nobody());
+    let output = launcher.run(&child("looks-for-terminal"), &RunLimits::new()).await.unwrap();
+    println!("own: {own}; child: {}", String::from_utf8_lossy(&output.stdout).trim_end());
 }
 
 async fn prints_childs_environment() {

@@ -8,6 +8,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use rustix::{
@@ -31,6 +32,8 @@ struct Inner {
     /// Whether the model is at work.
     on: AtomicBool,
     typed: Mutex<Typed>,
+    /// When a key was pressed last.
+    pressed: Mutex<Option<Instant>>,
     changed: Notify,
     /// Ctrl-C was pressed where nobody waited for a line.
     interrupted: Notify,
@@ -61,9 +64,11 @@ impl Ahead {
     pub(crate) fn new() -> io::Result<Self> {
         let (woken, wake) = io::pipe()?;
         rustix::io::ioctl_fionbio(&wake, true)?;
-        let (on, typed) = (AtomicBool::new(false), Mutex::default());
+        let (on, typed, pressed) = (AtomicBool::new(false), Mutex::default(), Mutex::default());
         let (changed, interrupted) = (Notify::new(), Notify::new());
-        Ok(Self { inner: Arc::new(Inner { on, typed, changed, interrupted, wake, woken }) })
+        Ok(Self {
+            inner: Arc::new(Inner { on, typed, pressed, changed, interrupted, wake, woken }),
+        })
     }
 
     /// Says that the model is at work from now on, or is not any more.
@@ -103,6 +108,31 @@ impl Ahead {
         self.typed().lines.pop_front()
     }
 
+    /// Takes the first line behind so many others of which this makes something, and gives that.
+    pub(super) fn take_where<T>(
+        &self,
+        behind: usize,
+        read: impl Fn(&str) -> Option<T>,
+    ) -> Option<T> {
+        let mut typed = self.typed();
+        let mut lines = typed.lines.iter().enumerate().skip(behind);
+        let (at, read) = lines.find_map(|(at, line)| Some((at, read(line)?)))?;
+        typed.lines.remove(at);
+        Some(read)
+    }
+
+    /// Whether somebody types just now: a line is begun, or a key was pressed within this time.
+    pub(super) fn is_typed_at(&self, pause: Duration) -> bool {
+        let pressed = *self.inner.pressed.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_begun() || pressed.is_some_and(|pressed| pressed.elapsed() < pause)
+    }
+
+    /// Whether a line is begun.
+    pub(super) fn is_begun(&self) -> bool {
+        let typed = self.typed();
+        !typed.begun.is_empty() || !typed.part.is_empty()
+    }
+
     /// The line that was begun.
     pub(crate) fn take_begun(&self) -> String {
         let mut typed = self.typed();
@@ -121,9 +151,12 @@ impl Ahead {
         typed.begun = lines.join("\n");
     }
 
-    /// Keeps a text that was typed for something that is gone.
+    /// Keeps a text that was typed for something that is gone, or that a command was typed behind.
     pub(crate) fn keep(&self, text: &str) {
         let mut typed = self.typed();
+        if !typed.begun.is_empty() && !text.is_empty() {
+            typed.begun.push('\n');
+        }
         typed.begun.push_str(text);
     }
 
@@ -177,6 +210,7 @@ impl Ahead {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         self.typed().take(&bytes[..count]);
+        *self.inner.pressed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         self.inner.changed.notify_one();
         Ok(())
     }

@@ -1,24 +1,51 @@
-//! Cards in the conversation: answered at the prompt that they bring up or, where somebody types already, by `/answer`.
+//! Cards in the conversation: answered at the prompt that they bring up once nobody types or, within a line, by `/answer`.
 
 use std::{
     collections::HashSet,
+    path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use agent_tool_core::{BoxFuture, CallId, Card, CardError, CardKind, CardPort, Reply, for_person};
 use tokio::sync::{Notify, oneshot};
 
 use super::{
-    editor::{For, Line, LineEditor},
+    editor::{For, Line, LineEditor, PAUSE},
     screen::Screen,
+    typed::{Command, Typed, command_behind},
 };
-use crate::terminal::{card_rows, read_answer};
+use crate::{
+    columns::with_margin,
+    edge,
+    state::State,
+    terminal::{MARGIN, card_rows, read_answer},
+    visible::in_full,
+};
 
 /// What is typed at a card.
 const PROMPT: &str = "answer> ";
+
+/// What is said where a card comes up within a line.
+const BEGUN: &str = "what you type is no answer to this card: end or empty your line, and it asks; or type /answer and your answer";
+
+/// What is said of a command that is typed at a card.
+const NO_ANSWER: &str = "that is a command and no answer, and here only /open and /answer are done; answer the card first, with // where the answer itself begins with /";
+
+/// What is said behind a call that was opened at a card.
+const WAITS: &str = "the card above waits for an answer";
+
+/// A card is there for so long before it takes keys: what is typed sooner is for something else.
+const SEEN: Duration = Duration::from_millis(300);
+
+/// So often it is looked whether somebody types.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What whoever asked is told where Ctrl-C was pressed at its card.
+const INTERRUPTED: &str = "the person pressed Ctrl-C at the card, which interrupted the step: they said neither yes nor no";
 
 /// What is said of a card that nobody answered and nobody waits for any more.
 const GONE: &str = "whoever asked does not wait for it any more";
@@ -39,11 +66,31 @@ struct Inner {
     /// Who may read lines: a card until it is answered, or the conversation.
     reads: tokio::sync::Mutex<()>,
     waiting: Mutex<Option<Waiting>>,
+    /// Where cards are kept of which a part is shown, and how many there are.
+    folder: Mutex<Option<PathBuf>>,
+    kept: AtomicUsize,
+    asking: Mutex<Asking>,
+    /// The call with whose result the turn ends, since Ctrl-C was pressed at its card.
+    ends_with: Mutex<Option<CallId>>,
+    /// Shows a call, the last one without a number.
+    opens: Mutex<Option<Opens>>,
     /// The calls whose permission was asked for: what they would do was shown.
     shown: Mutex<HashSet<CallId>>,
     /// The card of which it was said why it goes away.
     explained: Mutex<Option<String>>,
 }
+
+/// Whether a card of the agent's waits until nobody types.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Asking {
+    #[default]
+    Not,
+    Waits,
+    /// Ctrl-C was pressed meanwhile.
+    Interrupted,
+}
+
+type Opens = Box<dyn Fn(Option<usize>) + Send>;
 
 /// A card that came up while somebody typed.
 struct Waiting {
@@ -60,6 +107,11 @@ impl ChatCards {
             interrupted: Notify::new(),
             reads: tokio::sync::Mutex::new(()),
             waiting: Mutex::new(None),
+            folder: Mutex::new(None),
+            kept: AtomicUsize::new(0),
+            asking: Mutex::default(),
+            ends_with: Mutex::new(None),
+            opens: Mutex::new(None),
             shown: Mutex::default(),
             explained: Mutex::default(),
         };
@@ -69,6 +121,8 @@ impl ChatCards {
     /// Says that a turn begins or ends.
     pub(crate) fn at_work(&self, at_work: bool) {
         self.inner.at_work.store(at_work, Ordering::SeqCst);
+        *lock(&self.inner.asking) = Asking::Not;
+        *lock(&self.inner.ends_with) = None;
         self.inner.editor.at_work(at_work);
     }
 
@@ -90,7 +144,7 @@ impl ChatCards {
         };
         match read_answer(&card, typed) {
             Ok(reply) => {
-                let said = format!("answered: {} — {}", card.title, in_words(&card, &reply));
+                let said = answered(&card, &reply);
                 answer
                     .send(reply)
                     .map(|()| said)
@@ -114,27 +168,138 @@ impl ChatCards {
         inner.editor.line(prompt, For::Conversation, inner.screen.typing()).await
     }
 
-    async fn ask_here(&self, card: &Card) -> Reply {
+    /// Asks at a prompt of the card's own; none where the turn ended before there was one.
+    async fn ask_here(&self, card: &Card) -> Option<Result<Reply, CardError>> {
         let inner = &self.inner;
         let _reads = inner.reads.lock().await;
+        let before = Before { typed: inner.editor.ahead().shown(), shown: Instant::now() };
         inner.show(card);
         let mut gone = Gone::unless_answered(inner, card);
-        gone.prompted = true;
         let reply = loop {
+            match self.until_nobody_types(card, &before).await {
+                Waited::Free => {}
+                Waited::Answered(reply) => break Some(Ok(reply)),
+                Waited::Interrupted => break Some(Err(self.interrupt(card))),
+                Waited::TurnEnded => break None,
+            }
+            gone.prompted = true;
             match inner.editor.line(PROMPT, For::Card, inner.screen.typing()).await {
-                Line::Text(typed) => match read_answer(card, &typed) {
-                    Ok(reply) => break reply,
-                    Err(hint) => inner.screen.aside(hint),
+                Line::Text(typed) => match self.read_line(card, &typed) {
+                    Ok(reply) => break Some(Ok(reply)),
+                    Err(hint) => inner.screen.aside(&hint),
                 },
-                Line::Interrupted => {
-                    inner.interrupted.notify_one();
-                    break Reply::Skipped;
-                }
-                Line::End => break Reply::Withdrawn,
+                Line::Begun => gone.prompted = false,
+                Line::Interrupted => break Some(Err(self.interrupt(card))),
+                Line::End => break Some(Ok(Reply::Withdrawn)),
             }
         };
         gone.answered = true;
         reply
+    }
+
+    /// Ends the turn for Ctrl-C at a card. A call of the agent's own has its result first: it is known that it did not run.
+    fn interrupt(&self, card: &Card) -> CardError {
+        match card.asked_by.is_empty() {
+            true => *lock(&self.inner.ends_with) = Some(card.call_id.clone()),
+            false => self.inner.interrupted.notify_one(),
+        }
+        CardError::new(INTERRUPTED)
+    }
+
+    /// Takes Ctrl-C for a card of the agent's that waits until nobody types; says whether there is one.
+    pub(crate) fn interrupts_asking(&self) -> bool {
+        let asking = *lock(&self.inner.asking);
+        if asking == Asking::Waits {
+            *lock(&self.inner.asking) = Asking::Interrupted;
+        }
+        asking == Asking::Waits
+    }
+
+    /// Notes that a call has its result.
+    pub(crate) fn finished(&self, call: &CallId) {
+        let mut ends_with = lock(&self.inner.ends_with);
+        if ends_with.as_ref() == Some(call) {
+            *ends_with = None;
+            self.inner.interrupted.notify_one();
+        }
+    }
+
+    /// Reads what was typed at a card's own prompt. A command is never an answer.
+    fn read_line(&self, card: &Card, typed: &str) -> Result<Reply, String> {
+        let answer = match Typed::read(typed) {
+            Typed::Command(Command::Answer(answer)) | Typed::Said(answer) => answer,
+            Typed::Nothing => String::new(),
+            Typed::Command(Command::Open(number)) => return Err(self.opened(number)),
+            Typed::Command(_) | Typed::Unknown(_) => return Err(NO_ANSWER.to_owned()),
+        };
+        read_answer(card, &answer).map_err(str::to_owned)
+    }
+
+    /// Shows a call while a card waits. Gives what is said then.
+    fn opened(&self, number: Option<usize>) -> String {
+        match lock(&self.inner.opens).as_ref() {
+            Some(opens) => {
+                opens(number);
+                WAITS.to_owned()
+            }
+            None => NO_ANSWER.to_owned(),
+        }
+    }
+
+    /// Has cards of which a part is shown kept in this folder.
+    pub(crate) fn keeps_in(&self, folder: Option<PathBuf>) {
+        *lock(&self.inner.folder) = folder;
+    }
+
+    /// Has this show calls that are asked for at a card.
+    pub(crate) fn opens_by(&self, opens: impl Fn(Option<usize>) + Send + 'static) {
+        *lock(&self.inner.opens) = Some(Box::new(opens));
+    }
+
+    /// Waits while somebody types something else, which may be the rest of a line and is no answer. Only what is typed as
+    /// `/answer` is one meanwhile.
+    async fn until_nobody_types(&self, card: &Card, before: &Before) -> Waited {
+        if card.asked_by.is_empty() {
+            *lock(&self.inner.asking) = Asking::Waits;
+        }
+        let waited = self.waited(card, before).await;
+        *lock(&self.inner.asking) = Asking::Not;
+        waited
+    }
+
+    async fn waited(&self, card: &Card, before: &Before) -> Waited {
+        let inner = &self.inner;
+        let ahead = inner.editor.ahead();
+        let (lines, begun) = &before.typed;
+        let mut told = false;
+        loop {
+            if !inner.at_work.load(Ordering::SeqCst) {
+                return Waited::TurnEnded;
+            }
+            if *lock(&inner.asking) == Asking::Interrupted {
+                return Waited::Interrupted;
+            }
+            if let Some((answer, kept)) =
+                ahead.take_where(lines.len(), |line| answer_in(line, begun))
+            {
+                ahead.keep(kept);
+                match read_answer(card, &answer) {
+                    Ok(reply) => {
+                        inner.screen.line(&answered(card, &reply));
+                        return Waited::Answered(reply);
+                    }
+                    Err(hint) => inner.screen.aside(hint),
+                }
+            }
+            if ahead.is_begun() && !told {
+                inner.screen.aside(BEGUN);
+                told = true;
+            }
+            if !ahead.is_typed_at(PAUSE) && before.shown.elapsed() >= SEEN {
+                return Waited::Free;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
     }
 
     async fn ask_beside(&self, card: Card) -> Reply {
@@ -155,8 +320,59 @@ impl Inner {
         if card.kind == CardKind::Permission {
             lock(&self.shown).insert(card.call_id.clone());
         }
-        self.screen.rows(&card_rows(card, self.screen.columns()));
+        let mut rows = card_rows(card, self.screen.columns());
+        if let Some(whole) = self.kept_in_full(card) {
+            let above_foot = rows.len().saturating_sub(1);
+            rows.splice(above_foot..above_foot, whole);
+        }
+        self.screen.rows(&rows);
     }
+}
+
+impl Inner {
+    /// Keeps what a card shows a part of, and says where.
+    fn kept_in_full(&self, card: &Card) -> Option<Vec<String>> {
+        let text = in_full(card)?;
+        let folder = lock(&self.folder).clone()?;
+        let number = self.kept.fetch_add(1, Ordering::Relaxed) + 1;
+        let path = folder.join(format!("card_{number}.txt"));
+        let said = match State::write(&path, text.as_bytes()) {
+            Ok(()) => format!("this card shows a part; the whole is in {}", path.display()),
+            Err(why) => format!("this card shows a part, and the whole could not be kept: {why}"),
+        };
+        Some(with_margin(&said, self.screen.columns(), MARGIN))
+    }
+}
+
+/// What there was when a card came up.
+struct Before {
+    /// The lines typed ahead, and the one that was begun.
+    typed: (Vec<String>, String),
+    shown: Instant,
+}
+
+/// What came of waiting until nobody types.
+enum Waited {
+    Free,
+    Answered(Reply),
+    Interrupted,
+    TurnEnded,
+}
+
+/// The answer in a line that is `/answer`, also behind what had been begun before it: that is given too, to be kept.
+fn answer_in<'a>(line: &str, begun: &'a str) -> Option<(String, &'a str)> {
+    let (command, kept) = match command_behind(begun, line) {
+        Some(command) => (command, begun),
+        None => (line, ""),
+    };
+    match Typed::read(command) {
+        Typed::Command(Command::Answer(answer)) => Some((answer, kept)),
+        _ => None,
+    }
+}
+
+fn answered(card: &Card, reply: &Reply) -> String {
+    format!("answered: {} — {}", edge::title(&card.title), edge::title(&in_words(card, reply)))
 }
 
 /// What an answer says, as its person reads it.
@@ -193,7 +409,9 @@ impl Drop for Gone<'_> {
         *lock(&self.inner.waiting) = None;
         let explained = lock(&self.inner.explained).take().is_some_and(|id| id == self.id);
         if !self.answered && !explained {
-            self.inner.screen.aside(&format!("the card \"{}\" is gone: {GONE}", self.title));
+            self.inner
+                .screen
+                .aside(&format!("the card {} is gone: {GONE}", edge::title(&self.title)));
         }
         if !self.answered && self.prompted {
             self.inner.screen.aside("press Enter to go on");
@@ -208,10 +426,12 @@ impl CardPort for ChatCards {
 
     fn present(&self, card: Card) -> BoxFuture<'_, Result<Reply, CardError>> {
         Box::pin(async move {
-            Ok(match self.inner.at_work.load(Ordering::SeqCst) {
-                true => self.ask_here(&card).await,
-                false => self.ask_beside(card).await,
-            })
+            if self.inner.at_work.load(Ordering::SeqCst)
+                && let Some(reply) = self.ask_here(&card).await
+            {
+                return reply;
+            }
+            Ok(self.ask_beside(card).await)
         })
     }
 

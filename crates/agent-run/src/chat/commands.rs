@@ -15,13 +15,7 @@ use super::{
     typed::{COMMANDS, Command, Vibe},
     without_workers,
 };
-use crate::{
-    columns::{fold, with_margin},
-    style::{FAINT, STRONG, diff, in_style},
-};
-
-/// What stands before the lines of a call that was opened.
-const OPENED: &str = "    ";
+use crate::style::{FAINT, STRONG, in_style};
 
 impl Talk {
     /// Does what the person typed for the program itself.
@@ -35,16 +29,7 @@ impl Talk {
             }
             Command::Tools => self.tools(),
             Command::Surface(surface) => self.show_surface(surface),
-            Command::Open(number) => match self.turns.open(number) {
-                Ok(text) => {
-                    let (head, rest) = text.split_once('\n').unwrap_or((&text, ""));
-                    let columns = self.screen.columns();
-                    let mut rows = fold(head, columns, "", OPENED);
-                    rows.extend(with_margin(&diff(rest), columns, OPENED));
-                    self.screen.rows(&rows);
-                }
-                Err(why) => self.screen.line(&why),
-            },
+            Command::Open(number) => self.turns.show(number),
             Command::Answer(answer) => match self.cards.answer(&answer) {
                 Ok(said) | Err(said) => self.screen.line(&said),
             },
@@ -122,12 +107,10 @@ impl Talk {
     }
 
     fn workers(&self) {
-        let lines = self.crew.as_ref().map(Crew::lines).unwrap_or_default();
-        if lines.is_empty() {
-            self.screen.line("there are no workers");
-        }
-        for line in lines {
-            self.screen.line(&line);
+        let rows = self.crew.as_ref().map(Crew::rows).unwrap_or_default();
+        match rows.is_empty() {
+            true => self.screen.line("there are no workers"),
+            false => self.screen.rows(&rows),
         }
     }
 

@@ -11,10 +11,17 @@ use agent_vibe::{Status, WorkerReport, Workers};
 use tokio::task::AbortHandle;
 
 use super::screen::Screen;
-use crate::style::{ADDED, ALERT, FAINT, STRONG, in_style};
+use crate::{
+    columns::{fold, one_row},
+    edge,
+    style::{ADDED, ALERT, FAINT, STRONG, in_style},
+};
 
 /// So many characters of a worker's result are in its line.
 const RESULT_CHARS: usize = 100;
+
+/// What stands before a worker's result.
+const RESULT: &str = "    ";
 
 /// The workers of a conversation. Dropped, nothing is told of them any more.
 pub(super) struct Crew {
@@ -53,8 +60,8 @@ impl Crew {
         self.seen.look();
     }
 
-    /// A line for each worker.
-    pub(super) fn lines(&self) -> Vec<String> {
+    /// Rows for each worker.
+    pub(super) fn rows(&self) -> Vec<String> {
         self.look();
         let told = self.seen.told();
         self.seen
@@ -65,7 +72,7 @@ impl Crew {
             .map(|now| {
                 told.get(&now.worker_id).filter(|_| now.status == Status::Killed).unwrap_or(now)
             })
-            .map(line)
+            .flat_map(|worker| rows(worker, self.seen.screen.columns()))
             .collect()
     }
 }
@@ -89,7 +96,7 @@ impl Seen {
                     || before.status != now.status && now.status != Status::Killed
             });
             if news {
-                self.screen.line(&line(&now));
+                self.screen.rows(&rows(&now, self.screen.columns()));
                 told.insert(now.worker_id.clone(), now);
             }
         }
@@ -107,25 +114,22 @@ async fn watch(seen: Arc<Seen>, mut records: Watcher) {
     }
 }
 
-/// `w1 pears (fast): done after 3.2 s  There are 4 pears.`
-fn line(worker: &WorkerReport) -> String {
+/// `w1 pears (fast): done after 3.2 s` and, behind a margin, `There are 4 pears.`
+fn rows(worker: &WorkerReport, columns: Option<usize>) -> Vec<String> {
     let id = in_style(STRONG, &worker.worker_id);
-    let label = for_person(&worker.label).replace('\n', " ");
+    let label = edge::word(&worker.label);
     let style = match worker.status {
         Status::Done => ADDED,
         Status::Running => FAINT,
         _ => ALERT,
     };
     let status = in_style(style, worker.status);
-    let result = worker.result.as_deref().unwrap_or_default();
-    let result = for_person(&clip(result.lines().next().unwrap_or_default(), RESULT_CHARS).text);
     let how = if worker.status == Status::Running { "for" } else { "after" };
     let seconds = format!("{}.{} s", worker.elapsed_ms / 1_000, worker.elapsed_ms % 1_000 / 100);
-    format!(
-        "{id} {label} ({}): {status} {how} {seconds}  {}",
-        worker.tier,
-        result.replace('\n', " ")
-    )
-    .trim_end()
-    .to_owned()
+    let own = format!("{id} {label} ({}): {status} {how} {seconds}", worker.tier);
+    let result = worker.result.as_deref().unwrap_or_default();
+    let first = for_person(&clip(result.lines().next().unwrap_or_default(), RESULT_CHARS).text);
+    let first = first.replace('\n', " ");
+    let behind = (!first.is_empty()).then(|| one_row(&first, columns, RESULT));
+    fold(&own, columns, "", RESULT).into_iter().chain(behind).collect()
 }

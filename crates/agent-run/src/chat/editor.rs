@@ -6,23 +6,29 @@ use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, mpsc},
     thread,
+    time::Duration,
 };
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use rustyline::{DefaultEditor, ExternalPrinter, error::ReadlineError};
 use tokio::sync::oneshot;
 
-use super::ahead::Ahead;
+use super::{ahead::Ahead, typed::command_behind};
 use crate::style::{FAINT, in_style, remark};
 
 /// What is said of an answer to a card that went away.
 const LATE: &str =
     "that card is gone, and nothing was answered; what you typed stands in the next prompt";
 
+/// A card takes no plain keys until none was pressed for so long.
+pub(super) const PAUSE: Duration = Duration::from_secs(1);
+
 /// What came of asking for a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Line {
     Text(String),
+    /// None was asked for, since one for something else was begun.
+    Begun,
     /// Ctrl-C.
     Interrupted,
     /// The input is over, such as by Ctrl-D.
@@ -34,7 +40,7 @@ pub(crate) enum Line {
 pub(crate) enum For {
     /// The conversation. It begins with what was typed ahead, and is kept for the next time.
     Conversation,
-    /// A card. What was typed before it is no answer to it.
+    /// A card. What was typed before it is no answer to it, and while somebody types it is not asked for.
     Card,
 }
 
@@ -156,11 +162,22 @@ impl Reader {
                 if io::stdin().is_terminal() {
                     let _ = self.ahead.drain();
                 }
+                if self.ahead.is_typed_at(PAUSE) {
+                    drop(during);
+                    let _ = answer.send(Line::Begun);
+                    return Line::Begun;
+                }
                 String::new()
             }
         };
         let line = match self.editor.readline_with_initial(&prompt, (&initial, "")) {
-            Ok(text) => Line::Text(text),
+            Ok(text) => match command_behind(&initial, &text) {
+                Some(command) if purpose == For::Conversation => {
+                    self.ahead.keep(&initial);
+                    Line::Text(command.to_owned())
+                }
+                _ => Line::Text(text),
+            },
             Err(ReadlineError::Interrupted) => Line::Interrupted,
             Err(_) => Line::End,
         };

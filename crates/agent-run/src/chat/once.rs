@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use super::{saved::Journal, show::summary};
 use crate::{
     args::Printed,
+    edge, signals,
     style::{FAINT, in_style, remark},
 };
 
@@ -50,6 +51,18 @@ pub(super) async fn once(
     Ok(ExitCode::from(if turn.end.is_done() { 0 } else { NOT_DONE }))
 }
 
+/// What is printed where a signal ended the program before the turn ended.
+pub(super) fn cut_off(model: &str, printed: Printed, why: signals::Ended) -> Result<()> {
+    let said = format!("cancelled by {}", why.signal());
+    let mut object = json!({"end": "cancelled", "ok": false, "said": said, "model": model});
+    match printed {
+        Printed::Text => return Ok(()),
+        Printed::Json => {}
+        Printed::StreamJson => object["type"] = json!("result"),
+    }
+    line(&object)
+}
+
 fn object(agent: &Agent, turn: &Turn) -> Value {
     let mut object = serde_json::to_value(turn).unwrap_or_default();
     object["ok"] = turn.end.is_done().into();
@@ -82,7 +95,7 @@ impl Stream<'_> {
                 }
                 let about =
                     self.about.lock().unwrap_or_else(PoisonError::into_inner).remove(call_id);
-                let what = format!("{name} {}", about.unwrap_or_default());
+                let what = format!("{} {}", edge::word(name), about.unwrap_or_default());
                 let hint = match &*error.code {
                     "no_approver" => "; `--approve all` lets such calls through",
                     _ => "",

@@ -12,7 +12,11 @@ use agent_loop::{Conversation, Message};
 use anyhow::{Context as _, Result, bail};
 use sha2::{Digest as _, Sha256};
 
-use crate::{args::Chat, state::State};
+use crate::{
+    args::Chat,
+    state::State,
+    style::{FAINT, in_style, remark},
+};
 
 /// So many bytes of a hash name a working directory.
 const NAME_BYTES: usize = 8;
@@ -26,9 +30,16 @@ pub(crate) struct Conversations {
 
 /// A journal that is being written. What cannot be written is said once, and the conversation goes on.
 pub(crate) struct Journal {
+    /// Locked for as long as it is open: of two that go on with a conversation one goes on with a copy.
     file: Mutex<Option<fs::File>>,
+    /// The file that this one took the place of, locked too, for who opened it just before.
+    _before: Option<fs::File>,
     path: Option<PathBuf>,
 }
+
+/// What is said where a conversation is open elsewhere.
+const ELSEWHERE: &str = "another agent-run has the last conversation open: this one goes on with a copy of it, and neither sees what the \
+    other says from here on";
 
 impl Conversations {
     pub(crate) fn of(state: &State, working: &Path) -> Self {
@@ -41,7 +52,7 @@ impl Conversations {
     /// The last conversation where that is asked for, else one in which nothing was said, with its journal.
     pub(crate) fn open(&self, asked: &Chat, state: &State) -> Result<(Conversation, Journal)> {
         match asked.go_on {
-            true => self.last(),
+            true => self.last(state),
             false => Ok((Conversation::new(), self.begin(state)?)),
         }
     }
@@ -49,15 +60,16 @@ impl Conversations {
     /// A new journal, named after its run.
     fn begin(&self, state: &State) -> Result<Journal> {
         let Some(folder) = &self.folder else {
-            return Ok(Journal { file: Mutex::new(None), path: None });
+            return Ok(Journal { file: Mutex::new(None), _before: None, path: None });
         };
         let path = folder.join(state.run()).with_extension(ENDING);
         State::write(&path, b"").with_context(|| format!("{}", path.display()))?;
-        Journal::of(path)
+        let (file, _) = opened(&path)?;
+        Ok(Journal { file: Mutex::new(Some(file)), _before: None, path: Some(path) })
     }
 
-    /// The last conversation here, and its journal to go on in.
-    fn last(&self) -> Result<(Conversation, Journal)> {
+    /// The last conversation here, and its journal to go on in; a copy of it where somebody else has it open.
+    fn last(&self, state: &State) -> Result<(Conversation, Journal)> {
         let entries = self.folder.iter().flat_map(fs::read_dir).flatten().flatten();
         let mut all: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
         all.retain(|path| path.extension().is_some_and(|ending| ending == ENDING));
@@ -67,25 +79,52 @@ impl Conversations {
         let Some(path) = all.into_iter().rev().find(said) else {
             bail!("there is no conversation of this working directory to go on with");
         };
-        let conversation = read(&path)?;
+        let (before, hold) = opened(&path)?;
+        let conversation = read(&before)?;
+        if hold == Hold::Elsewhere {
+            remark(in_style(FAINT, ELSEWHERE));
+            let journal = self.begin(state)?;
+            conversation.messages().iter().for_each(|message| journal.add(message));
+            return Ok((conversation, journal));
+        }
         // A line that broke off would swallow the next one.
         let mut whole = Vec::new();
         for message in conversation.messages() {
             serde_json::to_writer(&mut whole, &**message)?;
             whole.push(b'\n');
         }
-        State::replace(&path, &whole).with_context(|| format!("{}", path.display()))?;
-        Ok((conversation, Journal::of(path)?))
+        // Locked before it has its name, so that nobody comes between.
+        let new = path.with_extension(format!("{}.new", std::process::id()));
+        State::write(&new, &whole).with_context(|| format!("{}", new.display()))?;
+        let (file, _) = opened(&new)?;
+        fs::rename(&new, &path)
+            .inspect_err(|_| drop(fs::remove_file(&new)))
+            .with_context(|| format!("{}", path.display()))?;
+        let file = Mutex::new(Some(file));
+        Ok((conversation, Journal { file, _before: Some(before), path: Some(path) }))
     }
 }
 
-impl Journal {
-    fn of(path: PathBuf) -> Result<Self> {
-        let file = fs::OpenOptions::new().append(true).open(&path);
-        let file = file.with_context(|| format!("{}", path.display()))?;
-        Ok(Self { file: Mutex::new(Some(file)), path: Some(path) })
-    }
+/// Whose a journal is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hold {
+    Own,
+    Elsewhere,
+}
 
+/// A journal, opened to be read and added to, and locked where nobody else has it. Where there are no locks it is this
+/// program's.
+fn opened(path: &Path) -> Result<(fs::File, Hold)> {
+    let file = fs::OpenOptions::new().read(true).append(true).open(path);
+    let file = file.with_context(|| format!("{}", path.display()))?;
+    let hold = match file.try_lock() {
+        Err(fs::TryLockError::WouldBlock) => Hold::Elsewhere,
+        _ => Hold::Own,
+    };
+    Ok((file, hold))
+}
+
+impl Journal {
     /// Adds a message.
     pub(crate) fn add(&self, message: &Message) {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
@@ -94,14 +133,13 @@ impl Journal {
         if let Err(error) = line.and_then(|line| writeln!(open, "{line}")) {
             *file = None;
             let path = self.path.as_deref().unwrap_or(Path::new("")).display();
-            crate::style::remark(format!("the conversation is not kept any more: {path}: {error}"));
+            remark(format!("the conversation is not kept any more: {path}: {error}"));
         }
     }
 }
 
 /// A line that broke off, such as by a full disk or a power cut, ends what is read.
-fn read(path: &Path) -> Result<Conversation> {
-    let file = fs::File::open(path).with_context(|| format!("{}", path.display()))?;
+fn read(file: &fs::File) -> Result<Conversation> {
     let lines = io::BufReader::new(file).lines().map_while(Result::ok);
     let messages = lines.map_while(|line| serde_json::from_str::<Message>(&line).ok());
     Ok(Conversation::from_messages(messages.map(Arc::new)))

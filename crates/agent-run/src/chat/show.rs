@@ -19,9 +19,10 @@ use super::{
     screen::Screen,
 };
 use crate::{
-    columns::{fold, one_row},
+    columns::{fold, one_row, with_margin},
+    edge,
     pictures::Pictures,
-    style::{ALERT, FAINT, STRONG, in_style},
+    style::{ALERT, FAINT, STRONG, diff, in_style},
 };
 
 /// So many characters of a call's arguments are in its line.
@@ -79,9 +80,19 @@ impl Turns {
         self.state().written = Some(run.watch());
     }
 
-    /// The whole of a call's result; the last call's without a number.
-    pub(crate) fn open(&self, number: Option<usize>) -> Result<String, String> {
-        self.state().calls.open(number)
+    /// Shows the whole of a call; of the last one without a number.
+    pub(crate) fn show(&self, number: Option<usize>) {
+        let opened = self.state().calls.open(number);
+        match opened {
+            Ok(text) => {
+                let (head, rest) = text.split_once('\n').unwrap_or((&text, ""));
+                let columns = self.screen.columns();
+                let mut rows = fold(head, columns, "", RESULT);
+                rows.extend(with_margin(&diff(rest), columns, RESULT));
+                self.screen.rows(&rows);
+            }
+            Err(why) => self.screen.line(&why),
+        }
     }
 
     /// The calls of an earlier run of the program whose end is not on record, and how many calls there were.
@@ -119,7 +130,7 @@ impl Turns {
             }
             code.extend(self.code(call));
             let last = call.written.last_line().map(|line| format!("  {line}")).unwrap_or_default();
-            let name = for_person(&call.name);
+            let name = edge::word(&call.name);
             rows.push(format!("[{}] {name} is at work, {} s{last}", call.number, long.as_secs()));
         }
         drop(state);
@@ -183,7 +194,7 @@ impl Turns {
         };
         let columns = self.screen.columns();
         let took = in_style(FAINT, format!("{:.1} s", took.as_secs_f64()));
-        let end = format!("[{number}] {}: {}, {took}", for_person(name), shown.summary);
+        let end = format!("[{number}] {}: {}, {took}", edge::word(name), shown.summary);
         rows.extend(fold(&end, columns, "", RESULT));
         for line in &shown.lines {
             match result {
@@ -214,7 +225,7 @@ impl Turns {
         for call in state.calls.under_way() {
             rows.extend(self.code(call));
             let after = in_style(FAINT, format!("after {:.1} s", call.cut_off().as_secs_f64()));
-            let (number, name) = (call.number, for_person(&call.name));
+            let (number, name) = (call.number, edge::word(&call.name));
             rows.push(format!("[{number}] {name}: {} {after}", in_style(ALERT, "cut off")));
             let written = call.written.text();
             let lines: Vec<&str> = written.lines().collect();
@@ -260,8 +271,7 @@ impl Watch for Turns {
                 self.model_is_at(Some("the model thinks".to_owned()));
             }
             TurnEvent::Writing { tool, .. } => {
-                let tool = for_person(tool).replace('\n', " ");
-                self.model_is_at(Some(format!("the model writes a call of {tool}")));
+                self.model_is_at(Some(format!("the model writes a call of {}", edge::word(tool))));
             }
             _ => self.model_is_at(None),
         }
@@ -276,6 +286,7 @@ impl Watch for Turns {
             TurnEvent::CallStarted { call_id, name, args } => self.started(&call_id, &name, &args),
             TurnEvent::CallFinished { call_id, name, result, took } => {
                 self.finished(&call_id, &name, &result, took);
+                self.cards.finished(&call_id);
             }
             TurnEvent::Retrying { error, wait, time, .. } => {
                 self.state().again.begin();
@@ -288,7 +299,7 @@ impl Watch for Turns {
             )),
             TurnEvent::Repeating { tool, times } => self.screen.aside(&format!(
                 "{} came {times} times with the same result; the model was told",
-                for_person(&tool)
+                edge::word(&tool)
             )),
             TurnEvent::Message(message) => {
                 self.state().again = Again::default();
@@ -312,8 +323,8 @@ impl Watch for Turns {
 
 /// The first line of a call. The name is the model's own word, and may be of no tool at all.
 fn head(number: usize, name: &str, args: &Value) -> String {
-    let shown = for_person(name).replace('\n', " ");
-    let head = format!("[{number}] {} {}", in_style(STRONG, shown), summary(name, args));
+    let shown = in_style(STRONG, edge::word(name));
+    let head = format!("[{number}] {shown} {}", summary(name, args));
     head.trim_end().to_owned()
 }
 

@@ -4,6 +4,7 @@ use std::{
     convert::Infallible,
     pin::pin,
     process::ExitCode,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -48,7 +49,7 @@ pub(super) struct Talk {
     pub(super) assembled: Assembled,
     pub(super) agent: Agent,
     pub(super) conversation: Conversation,
-    pub(super) turns: Turns,
+    pub(super) turns: Arc<Turns>,
     pub(super) screen: Screen,
     pub(super) cards: ChatCards,
     pub(super) crew: Option<Crew>,
@@ -125,7 +126,7 @@ impl Talk {
 
     /// The next line that the person says; none where they leave.
     async fn next_line(&self, interrupts: &mut Signal, pressed: &mut Pressed) -> Option<String> {
-        loop {
+        'asked: loop {
             let mut line = pin!(self.cards.line_of_conversation(PROMPT));
             let interrupted = loop {
                 tokio::select! {
@@ -135,6 +136,7 @@ impl Talk {
                             return Some(text);
                         }
                         Line::Interrupted => break true,
+                        Line::Begun => continue 'asked,
                         Line::End => return None,
                     },
                     // One that came before the prompt was there, or from elsewhere.
@@ -156,17 +158,26 @@ impl Talk {
     /// One turn of the model's, which Ctrl-C ends.
     async fn turn(&mut self, interrupts: &mut Signal) -> Ended {
         self.turns.begin(&self.assembled.run);
+        // A press from before this turn, such as at the card about trust, ends none.
+        let _ = tokio::time::timeout(Duration::ZERO, self.cards.interrupted()).await;
         self.cards.at_work(true);
         let ended = {
             let work =
                 show_work(&self.screen, &self.turns, &self.assembled.run, self.editor.ahead());
-            let turn = self.agent.turn(&mut self.conversation, &self.turns);
-            tokio::select! {
-                turn = turn => Some(turn),
-                _ = interrupts.recv() => None,
-                () = self.cards.interrupted() => None,
-                () = self.editor.ahead().interrupted() => None,
-                never = work => match never {},
+            let mut turn = pin!(self.agent.turn(&mut self.conversation, &*self.turns));
+            let mut work = pin!(work);
+            loop {
+                tokio::select! {
+                    // The end of a card before what is behind it: no next card comes up for a moment.
+                    biased;
+                    () = self.cards.interrupted() => break None,
+                    () = self.editor.ahead().interrupted() => break None,
+                    _ = interrupts.recv() => if !self.cards.interrupts_asking() {
+                        break None;
+                    },
+                    turn = &mut turn => break Some(turn),
+                    never = &mut work => match never {},
+                }
             }
         };
         self.screen.below(Vec::new());

@@ -42,7 +42,7 @@ pub(crate) const COMMANDS: [(&str, &str); 12] = [
     ("/workers", "list the workers"),
     ("/tools", "list the tools that it is offered"),
     ("/open [N]", "show the whole result of call N, or of the last one"),
-    ("/answer …", "answer the card that came up while you typed"),
+    ("/answer …", "answer the card that is up, also while you type"),
     ("/cost", "say how many tokens were used"),
     ("/trust", "say whether programs of this checkout may run, and what would change that"),
     ("/help", "list these"),
@@ -87,6 +87,13 @@ impl Typed {
     }
 }
 
+/// The command that was typed behind a text which stood in its line before. That text is no part of it.
+pub(crate) fn command_behind<'a>(before: &str, line: &'a str) -> Option<&'a str> {
+    let command = line.strip_prefix(before)?.trim();
+    let is_one = !before.is_empty() && matches!(Typed::read(command), Typed::Command(_));
+    is_one.then_some(command)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,5 +116,14 @@ mod tests {
         for wrong in ["/etc/hosts", "/vibe", "/open x", "/plan now"] {
             assert!(matches!(Typed::read(wrong), Typed::Unknown(_)), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_command_is_one_behind_a_half_line_too() {
+        let half = "this is my next messa";
+        assert_eq!(command_behind(half, &format!("{half}/answer no")), Some("/answer no"));
+        assert_eq!(command_behind(half, &format!("{half}ge")), None);
+        assert_eq!(command_behind("", "/open 1"), None);
+        assert_eq!(command_behind("look in ", "look in /etc"), None);
     }
 }

@@ -102,8 +102,7 @@ fn program(line: &CommandLine, job: &Job, folder: PathBuf) -> Result<Program, Wo
         .args(line.args.iter().map(|word| filled(word, &values)))
         .env("TERM", "dumb")
         .stdin(input)
-        .stdout(Output::Piped)
-        .without_terminal())
+        .stdout(Output::Piped))
 }
 
 /// The brief with all that was sent since, and with the result before this attempt, which a new process does not know.

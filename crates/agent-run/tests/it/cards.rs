@@ -111,13 +111,13 @@ fn a_card_that_comes_up_while_somebody_types_is_answered_beside_the_line() {
     terminal.begins("/answer perh");
     fs::write(file("one"), "").expect("a file");
     let screen = terminal.shows("type /answer and what you would answer");
-    assert!(screen.contains("┌ permission, asked by w1 (one)\n"), "{screen}");
+    assert!(screen.contains("┌ permission, asked by w1 (\"one\")\n"), "{screen}");
     // What was begun stands where it stood, and is no answer that the card takes.
     terminal.until("the line", |screen| screen.trim_end().ends_with("\u{203a} /answer perh"));
     terminal.types("aps");
     terminal.shows_times("type a number, y, n, always or never", 2);
     terminal.says("/answer y");
-    terminal.shows("answered: write: create `one.txt` — allow once");
+    terminal.shows("answered: \"write: create `one.txt`\" — \"allow once\"");
     terminal.shows("w1 one (fast): done after");
     assert_eq!(home.file("one.txt"), "new");
 

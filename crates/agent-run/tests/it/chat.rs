@@ -120,6 +120,59 @@ fn a_model_that_does_not_answer_ends_with_one_and_says_why() {
     assert!(said.contains("no model is named; give --model NAME"), "{said}");
 }
 
+#[test]
+fn a_prompt_that_a_signal_ends_has_an_object_for_its_end() {
+    let never = tempfile::tempdir().expect("a folder").path().join("never");
+    let hangs = Rule { until_file: Some(never), times: 0, ..Rule::text("late") };
+    let (home, server) = talking(&[], vec![hangs]);
+    for (signal, code, output) in [("INT", 130, "json"), ("TERM", 143, "stream-json")] {
+        let before = server.requests().len();
+        let mut command = home.command(&["chat", "-p", "hello", "--output", output]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().expect("it starts");
+        while server.requests().len() == before {
+            std::thread::yield_now();
+        }
+        let id = child.id().to_string();
+        let kill = std::process::Command::new("kill").args([&format!("-{signal}"), &id]).status();
+        assert!(kill.expect("it runs").success());
+        let ended = child.wait_with_output().expect("it ends");
+        assert_eq!(ended.status.code(), Some(code));
+        let out = String::from_utf8_lossy(&ended.stdout);
+        let last: Value = serde_json::from_str(out.lines().last().expect("a line")).expect("JSON");
+        assert_eq!((&last["end"], &last["ok"]), (&json!("cancelled"), &json!(false)), "{out}");
+        assert_eq!(last["said"], format!("cancelled by SIG{signal}"));
+    }
+}
+
+#[test]
+fn of_two_that_go_on_with_a_conversation_neither_loses_what_is_said() {
+    let (home, _server) = talking(&[], vec![Rule { times: 0, ..Rule::text("Noted.") }]);
+    assert_eq!(once(&home, &["-p", "first one"]).0, Some(0));
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat --continue");
+    terminal.says("from here");
+    terminal.shows_times("Noted.", 2);
+    let (code, _, said) = once(&home, &["--continue", "-p", "from there"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("another agent-run has the last conversation open"), "{said}");
+    terminal.says("from here again");
+    terminal.shows_times("Noted.", 3);
+    let folder = fs::read_dir(home.state().join("agent-run/conversations")).expect("a folder");
+    let folder = folder.flatten().next().expect("a checkout's").path();
+    let mut files: Vec<_> = fs::read_dir(folder).expect("a folder").flatten().collect();
+    files.sort_by_key(fs::DirEntry::path);
+    let texts: Vec<String> =
+        files.iter().map(|file| fs::read_to_string(file.path()).expect("text")).collect();
+    assert_eq!(texts.len(), 2, "{texts:?}");
+    for (text, words) in [
+        (&texts[0], ["first one", "from here", "from here again"]),
+        (&texts[1], ["first one", "from here", "from there"]),
+    ] {
+        assert!(words.iter().all(|words| text.contains(words)), "{text}");
+    }
+}
+
 // spec: TIER-02, TIER-03
 #[test]
 fn plan_mode_offers_the_model_nothing_that_writes() {
@@ -187,7 +240,7 @@ fn a_person_talks_approves_opens_interrupts_and_goes_on() {
 
     terminal.says("hostile");
     let screen = terminal.shows_times("All is said.", 3);
-    assert!(screen.contains("[1] search") && screen.contains("[3] shell"), "{screen}");
+    assert!(screen.contains("[1] search") && screen.contains("[3] \"shell\""), "{screen}");
     assert!(screen.contains("unknown_tool"), "{screen}");
     terminal.clears_screen();
     terminal.says("/open 1");

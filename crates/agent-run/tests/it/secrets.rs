@@ -1,6 +1,6 @@
 //! A key of a provider reaches the provider and nobody else.
 
-use std::fs;
+use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use agent_testkit::model::{ModelServer, Rule, Script};
 use serde_json::json;
@@ -58,6 +58,8 @@ fn no_key_reaches_a_child_a_transcript_or_standard_error() {
     }
     assert_eq!(server.requests()[0].key(), Some(OF_WORKER), "the provider gets its key");
     assert!(lines[5].contains("failed") && lines[5].contains("[key]"), "{}", lines[5]);
+    let mode = fs::metadata(&transcript).expect("a transcript").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "what a run did is for its owner");
     let transcript = fs::read_to_string(transcript).expect("a transcript");
     assert!(transcript.contains("AGENT_RUN_TEST_MARK"), "{transcript}");
     let errors = String::from_utf8_lossy(&output.stderr);

@@ -91,10 +91,11 @@ fn what_is_typed_during_a_turn_answers_no_card_and_is_said_next() {
     terminal.shows("the model thinks, ");
     fs::write(gate.path().join("on"), "").expect("a file");
     terminal.shows("write: create `b.txt`");
-    terminal.until_card();
+    terminal.shows("what you type is no answer to this card");
     assert!(!home.checkout.path().join("b.txt").exists());
-    terminal.types("n");
+    terminal.types("/answer n");
     let screen = terminal.shows_times("All is said.", 2);
+    assert!(screen.contains("answered: \"write: create `b.txt`\" — \"reject\""), "{screen}");
     assert!(screen.contains("\u{203a} y\n"), "{screen}");
     assert!(!home.checkout.path().join("b.txt").exists());
     assert_eq!(server.requests().last().expect("a request").last().trim(), "y");
@@ -103,6 +104,113 @@ fn what_is_typed_during_a_turn_answers_no_card_and_is_said_next() {
     terminal.shows_times("All is said.", 3);
     let last = server.requests().pop().expect("a request");
     assert_eq!(last.last().trim(), "half of it and the rest");
+}
+
+/// A card comes up within a line, and the rest of that line is no answer to it.
+#[test]
+fn the_rest_of_a_line_answers_no_card() {
+    let gate = tempfile::tempdir().expect("a folder");
+    let behind = |name: &str, rule: Rule| Rule { until_file: Some(gate.path().join(name)), ..rule };
+    let open = |name: &str| fs::write(gate.path().join(name), "").expect("a file");
+    let question = json!({"question": "Delete the old backups?", "options": ["yes", "no"], "allow_free_text": true});
+    let (home, server) = talking(
+        &[],
+        vec![
+            when(
+                "work",
+                behind("permission", Rule::call("shell", json!({"command": "touch ran"}))),
+            ),
+            when("tidy", behind("question", Rule::call("ask_user", question))),
+            done(),
+        ],
+    );
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    terminal.says("work");
+    terminal.shows("the model thinks, ");
+    terminal.begins("is it ok");
+    terminal.shows("\u{203a} is it ok");
+    open("permission");
+    terminal.shows("what you type is no answer to this card");
+    terminal.types(" y");
+    terminal.shows("\u{203a} is it ok y (comes next)");
+    // Once nothing is begun it asks, and what is typed there is an answer.
+    terminal.until_card();
+    assert!(!home.checkout.path().join("ran").exists());
+    terminal.types("n");
+    terminal.shows_times("All is said.", 2);
+    assert!(!home.checkout.path().join("ran").exists());
+
+    terminal.says("tidy");
+    terminal.shows("the model thinks, ");
+    terminal.begins("please keep ");
+    terminal.shows("\u{203a} please keep");
+    open("question");
+    terminal.shows_times("what you type is no answer to this card", 2);
+    terminal.types("my files");
+    terminal.until_card();
+    terminal.types("2");
+    terminal.shows_times("All is said.", 4);
+    let told: Vec<String> = server.requests().iter().map(|asked| asked.last()).collect();
+    assert!(told.iter().any(|last| last.trim() == "is it ok y"), "{told:?}");
+    assert!(told.iter().any(|last| last.trim() == "please keep my files"), "{told:?}");
+    assert!(told.iter().any(|last| last.contains("The person chose:")), "{told:?}");
+}
+
+#[test]
+fn a_command_at_a_card_is_no_answer() {
+    let question =
+        json!({"question": "Which?", "options": ["red", "blue"], "allow_free_text": true});
+    let (home, server) = talking(
+        &[("a.txt", "apple\n")],
+        vec![
+            when("work", Rule::call("read", json!({"path": "a.txt"}))),
+            when("apple", Rule::call("ask_user", question)),
+            done(),
+        ],
+    );
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    let cases = [(1, "/answer 2", "blue"), (2, "//etc/hosts", "/etc/hosts")];
+    for (times, answer, told) in cases {
+        terminal.says("work");
+        terminal.until_card();
+        terminal.types("/open 1");
+        terminal.shows_times("the card above waits for an answer", times);
+        terminal.until_card();
+        terminal.types("/workers");
+        terminal.shows_times("that is a command and no answer", times);
+        terminal.until_card();
+        terminal.types(answer);
+        terminal.shows_times("All is said.", times);
+        let last = server.requests().last().expect("a request").last();
+        assert!(last.contains(told) && !last.contains("answer 2"), "{last}");
+    }
+}
+
+#[test]
+fn a_call_whose_card_was_interrupted_is_said_not_to_have_run() {
+    let (home, server) = talking(
+        &[],
+        vec![when("work", Rule::call("shell", json!({"command": "touch ran"}))), done()],
+    );
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    terminal.says("work");
+    terminal.until_card();
+    terminal.presses("C-c");
+    let screen = terminal.shows("Ctrl-C once more within 5 s leaves");
+    assert!(!screen.contains("cut off"), "{screen}");
+    terminal.says("go on");
+    terminal.shows("All is said.");
+    let last = server.requests().pop().expect("a request");
+    let told = serde_json::to_string(last.messages()).expect("JSON");
+    assert!(
+        told.contains("pressed Ctrl-C at the card") && told.contains("nothing was done"),
+        "{told}"
+    );
+    assert!(!told.contains("whether it acted is unknown"), "{told}");
+    assert!(!home.checkout.path().join("ran").exists());
 }
 
 #[test]
@@ -280,7 +388,8 @@ fn a_whole_run_from_a_search_to_its_resumption() {
     terminal.types("Only for a year");
     terminal.shows("shell: echo checking");
     let screen = terminal.until_card();
-    for words in ["w1 a.py (fast): done after", "w2 the names (fast): done after", "a.py is well."]
+    for words in
+        ["w1 a.py (fast): done after", "w2 \"the names\" (fast): done after", "a.py is well."]
     {
         assert!(screen.contains(words), "{words}\n{screen}");
     }

@@ -1,0 +1,69 @@
+//! What a card asks about, so that a person sees what is there: blanks that look alike differ, and what is nothing but empty takes
+//! no room.
+
+use agent_tool_core::{Card, Content, for_approval};
+
+/// More empty lines in a row than these are said in one.
+const EMPTY_LINES: usize = 3;
+
+/// What the end of a text that was cut says.
+const CUT: &str = " more characters";
+
+/// The text with its tabs and no-break spaces shown, and with many empty lines in a row as one that counts them.
+pub(crate) fn visible(text: &str) -> String {
+    let text = text.replace('\t', "→\t").replace('\u{a0}', "⍽");
+    let lines: Vec<&str> = text.lines().collect();
+    let mut shown = Vec::new();
+    // A line of a diff is empty behind its sign.
+    let runs = lines.chunk_by(|one, next| one == next && matches!(one.trim_end(), "" | "+" | "-"));
+    for run in runs {
+        match run.len() {
+            count if count > EMPTY_LINES => shown.push(format!("{}⋮ {count} empty lines", run[0])),
+            _ => shown.extend(run.iter().map(|line| (*line).to_owned())),
+        }
+    }
+    shown.join("\n")
+}
+
+/// The whole new texts of a card that shows a part of them; none where it shows all, or does not have them.
+pub(crate) fn in_full(card: &Card) -> Option<String> {
+    let preview = card.preview.as_ref()?;
+    let is_cut = preview.body.lines().any(|line| line.ends_with(CUT));
+    let texts = preview.changes.iter().map(|change| {
+        let text = match &change.after {
+            Content::Text { text } => for_approval(text),
+            Content::Absent => "(it would be deleted)".to_owned(),
+            _ => "(no text, or too large to be shown)".to_owned(),
+        };
+        format!("{}, as it would be:\n{text}\n", for_approval(&change.path))
+    });
+    let texts: Vec<String> = texts.collect();
+    (is_cut && !texts.is_empty()).then(|| texts.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use agent_tool_core::{CallId, CardKind, FileChange, Preview, PreviewKind};
+
+    use super::*;
+
+    #[test]
+    fn blanks_differ_and_empty_lines_are_counted() {
+        assert_eq!(visible("-\techo hi\n+ echo hi"), "-→\techo hi\n+ echo hi");
+        assert_eq!(visible("a\u{a0}b"), "a⍽b");
+        assert_eq!(visible("rm x\n\n\n\n\necho y\n\n\nz"), "rm x\n⋮ 4 empty lines\necho y\n\n\nz");
+        assert_eq!(visible("+\n+\n+\n+\n+x"), "+⋮ 4 empty lines\n+x");
+    }
+
+    #[test]
+    fn a_cut_card_has_its_texts_in_full() {
+        let mut card = Card::new(CardKind::Permission, "card", CallId::new("call"), "write");
+        let after = Content::Text { text: "all of it".to_owned() };
+        let preview = Preview::new(PreviewKind::Edit, "write");
+        let preview = preview.with_changes(vec![FileChange::new("a", Content::Absent, after)]);
+        card.preview = Some(preview.clone().with_body("+all"));
+        assert_eq!(in_full(&card), None);
+        card.preview = Some(preview.with_body("+al… 6 more characters"));
+        assert_eq!(in_full(&card).as_deref(), Some("a, as it would be:\nall of it\n"));
+    }
+}
