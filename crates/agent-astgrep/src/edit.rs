@@ -6,7 +6,9 @@ use std::{
 };
 
 use agent_edits::Plan;
-use agent_tool_core::{Context, Event, Preview, PreviewKind, Stop, ToolError, ToolOutput, clip};
+use agent_tool_core::{
+    Context, Event, Preview, PreviewKind, Stop, ToolError, ToolOutput, clip, counted,
+};
 use agent_workspace::{FileContent, SkipReason, WorkspacePath};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,7 +18,7 @@ use similar::TextDiff;
 use crate::{
     Pattern, Rewrite, Rewritten, Structure,
     failures::{of_edits, of_pattern, of_rewrite},
-    grep::{DEFAULT_RESULTS, GrepArgs, counted},
+    grep::{DEFAULT_RESULTS, GrepArgs},
     ordered::in_order,
     scan::{Scratch, Unparsed},
     staging::{Accept, Staging, files},

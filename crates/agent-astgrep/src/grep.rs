@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use agent_tool_core::{Stop, ToolError, clip};
+use agent_tool_core::{Stop, ToolError, clip, counted};
 use agent_workspace::{SkipReason, WorkspacePath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -323,14 +323,5 @@ impl GrepOutcome {
             "{there}{skipped}. Hidden and ignored files are left out unless `path` names one or its \
              folder."
         )
-    }
-}
-
-/// A number with its unit.
-pub(crate) fn counted(count: usize, unit: &str) -> String {
-    match (count, unit.ends_with("ch")) {
-        (1, _) => format!("1 {unit}"),
-        (_, true) => format!("{count} {unit}es"),
-        (_, false) => format!("{count} {unit}s"),
     }
 }

@@ -2,7 +2,7 @@
 
 use agent_edits::{ChangeKind, Entry, Executable, Plan};
 use agent_tool_core::{
-    Context, Event, FileChange, Preview, PreviewKind, Stop, ToolError, ToolOutput,
+    Context, Event, FileChange, Preview, PreviewKind, Stop, ToolError, ToolOutput, counted,
 };
 use serde_json::{Value, json};
 
@@ -129,7 +129,7 @@ impl Change {
                 None => {
                     let verb = if done { "created" } else { "create" };
                     let lines = counts.map_or(String::new(), |(added, _)| {
-                        format!(" ({added} line{})", if added == 1 { "" } else { "s" })
+                        format!(" ({})", counted(added, "line"))
                     });
                     format!("{verb} `{shown}`{lines}")
                 }

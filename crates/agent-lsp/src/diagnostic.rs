@@ -1,5 +1,6 @@
 //! Diagnostics as data, and the reading of what servers send, which is often not what the protocol's types allow.
 
+use agent_tool_core::counted;
 use async_lsp::lsp_types::{Position, Range};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -211,9 +212,7 @@ pub(crate) fn counts<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) 
     for found in diagnostics {
         if found.severity == Severity::Error { errors += 1 } else { warnings += 1 }
     }
-    let of = |count: usize, word: &str| {
-        (count > 0).then(|| format!("{count} {word}{}", if count == 1 { "" } else { "s" }))
-    };
+    let of = |count: usize, word: &str| (count > 0).then(|| counted(count, word));
     [of(errors, "error"), of(warnings, "warning")]
         .into_iter()
         .flatten()

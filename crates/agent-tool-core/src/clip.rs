@@ -52,15 +52,20 @@ fn more(count: usize, unit: &str) -> String {
     counted(count, &format!("more {unit}"))
 }
 
-/// A number with what it counts, in the plural that adds an `s` where it is not one.
+/// A number with what it counts, in the plural where it is not one: with an `s`, and `es` after `ch`.
 ///
 /// ```
 /// # use agent_tool_core::counted;
 /// assert_eq!(counted(1, "more file"), "1 more file");
 /// assert_eq!(counted(0, "file"), "0 files");
+/// assert_eq!(counted(2, "match"), "2 matches");
 /// ```
 #[must_use]
 pub fn counted(count: usize, one: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
+    let plural = match count {
+        1 => "",
+        _ if one.ends_with("ch") => "es",
+        _ => "s",
+    };
     format!("{count} {one}{plural}")
 }

@@ -325,6 +325,11 @@ impl Lsp {
 }
 
 impl Write {
+    /// The files that were opened in a server since they name what is changed.
+    fn opened(&self, running: &Running) -> &[WorkspacePath] {
+        self.users.get(&key(running)).map_or(&[], |users| &users.opened)
+    }
+
     /// What is known of the files that may have needed what was changed.
     fn others(&self) -> Others {
         let mut names: Vec<_> =

@@ -121,9 +121,7 @@ fn plain(output: &ToolOutput) -> (String, Vec<String>) {
 fn counted(count: usize, what: &str) -> String {
     match count {
         0 => "nothing".to_owned(),
-        1 => format!("1 {what}"),
-        count if what.ends_with("ch") => format!("{count} {what}es"),
-        count => format!("{count} {what}s"),
+        count => agent_tool_core::counted(count, what),
     }
 }
 

@@ -54,10 +54,7 @@ impl Lsp {
         if client.last_sent().at.elapsed() < client.wait().beside() && !client.is_asked() {
             client.told.quiet(BESIDE_QUIET, until, State::publishes).await;
         }
-        let mut others = self.others(&write.targets, running, 0);
-        let is_new = |file: &&WorkspacePath| others.iter().all(|other| other.file != **file);
-        let more: Vec<_> = opened.iter().filter(is_new).cloned().collect();
-        others.extend(more.into_iter().filter_map(|file| self.other(running, file)));
+        let others = self.others_and(opened, &write.targets, running, 0);
         let needed = |other: &Other| self.ledger().needs_baseline(&other.shown, &running.id);
         let others: Vec<_> = others.into_iter().filter(needed).take(OTHER_BASELINES).collect();
         let looks = others.iter().map(|other| async move {
@@ -149,10 +146,19 @@ impl Lsp {
         others.collect()
     }
 
-    /// Those, and the files that were opened for the write.
     fn others_of(&self, write: &Write, running: &Running, since: u64) -> Vec<Other> {
-        let mut others = self.others(&write.targets, running, since);
-        let opened = write.users.get(&key(running)).map_or(&[][..], |users| &users.opened);
+        self.others_and(write.opened(running), &write.targets, running, since)
+    }
+
+    /// The files that a server has something to say of, and those that were opened for the write.
+    fn others_and(
+        &self,
+        opened: &[WorkspacePath],
+        targets: &[Target],
+        running: &Running,
+        since: u64,
+    ) -> Vec<Other> {
+        let mut others = self.others(targets, running, since);
         let is_new = |file: &&WorkspacePath| others.iter().all(|other| other.file != **file);
         let more: Vec<_> = opened.iter().filter(is_new).cloned().collect();
         others.extend(more.into_iter().filter_map(|file| self.other(running, file)));
@@ -186,7 +192,7 @@ impl Lsp {
     async fn pushed_beside(&self, write: &Write, running: &Running, mark: u64, deadline: Instant) {
         let told = &running.client.told;
         let targets = &write.targets;
-        let opened = write.users.get(&key(running)).map_or(&[][..], |users| &users.opened);
+        let opened = write.opened(running);
         if !opened.is_empty() {
             // It publishes for them anew where they have something else now.
             let paths: Vec<_> = opened.iter().map(|file| running.client.path(file)).collect();
