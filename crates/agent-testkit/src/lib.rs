@@ -5,6 +5,7 @@ pub mod lsp;
 pub mod mcp;
 #[cfg(feature = "model")]
 pub mod model;
+mod played;
 mod ports;
 pub mod processes;
 mod specs;

@@ -13,8 +13,8 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Manner, Script, Step, Toy, launch::Recorder};
-use crate::lsp::wire;
+use super::{Manner, Script, Step, Toy};
+use crate::{lsp::wire, played::Recorder};
 
 /// The thread of the toy.
 const THREAD: i64 = 7;
@@ -65,10 +65,11 @@ pub(super) fn run(script: Script, args: &[String]) -> ! {
         Arc::new(Adapter { script, output: Mutex::new(output), recorder, state: Mutex::default() });
     while let Ok(Some(message)) = wire::read(&mut input) {
         if message["type"] == "request" {
-            adapter.recorder.write(&message);
+            let (command, arguments) = (&message["command"], &message["arguments"]);
+            adapter.recorder.write(json!({"command": command, "arguments": arguments}));
             adapter.request(message);
         } else {
-            adapter.recorder.write(&json!({"command": "(response)", "arguments": message}));
+            adapter.recorder.write(json!({"command": "(response)", "arguments": message}));
         }
     }
     adapter.kill();

@@ -1,22 +1,17 @@
 use std::{
     env, fs,
-    fs::{File, OpenOptions},
     io::{self, Write},
     path::{Path, PathBuf, absolute},
     process,
-    sync::{Mutex, PoisonError},
 };
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Script, adapter};
-use crate::lsp::Launch;
+use crate::{lsp::Launch, played};
 
 /// Names the file of the script: a process with it is an adapter.
 pub const SCRIPT_VARIABLE: &str = "AGENT_TESTKIT_DAP";
-
-/// The exit code where the script cannot be read.
-const BAD_SCRIPT: i32 = 4;
 
 /// What an adapter was sent.
 #[derive(Clone, Debug)]
@@ -80,40 +75,11 @@ impl Log {
 
 /// Debugs and exits if this process was started as an adapter; else does nothing. A test program calls it first in `main`.
 pub fn main_if_asked() {
-    let Some(path) = env::var_os(SCRIPT_VARIABLE) else { return };
-    let read = fs::read_to_string(&path).map_err(|error| error.to_string());
-    let script = read
-        .and_then(|text| serde_json::from_str::<Script>(&text).map_err(|error| error.to_string()));
-    let script = match script {
-        Ok(script) => script,
-        Err(error) => {
-            let _gone = writeln!(io::stderr(), "{}: {error}", Path::new(&path).display());
-            process::exit(BAD_SCRIPT);
-        }
-    };
+    let Some(script) = played::script::<Script>(SCRIPT_VARIABLE) else { return };
     let args: Vec<String> = env::args().skip(1).collect();
     if args.iter().any(|arg| matches!(arg.as_str(), "--version" | "version" | "-c")) {
         let _gone = writeln!(io::stdout(), "{} 1.2.3", script.name);
         process::exit(0);
     }
     adapter::run(script, &args)
-}
-
-/// The writing side of a [`Log`].
-#[derive(Debug, Default)]
-pub(super) struct Recorder(Mutex<Option<File>>);
-
-impl Recorder {
-    pub(super) fn new(path: Option<&Path>) -> Self {
-        let open = |path| OpenOptions::new().append(true).create(true).open(path).ok();
-        Self(Mutex::new(path.and_then(open)))
-    }
-
-    pub(super) fn write(&self, message: &Value) {
-        let entry = json!({"command": message["command"], "arguments": message["arguments"]});
-        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(file) = file.as_mut() {
-            let _full = file.write_all(format!("{entry}\n").as_bytes());
-        }
-    }
 }

@@ -16,14 +16,12 @@ use super::{
     log::{Kind, Recorder},
     server,
 };
+use crate::played;
 
 /// Names the file of the script: a process with it is a server.
 pub const SCRIPT_VARIABLE: &str = "AGENT_TESTKIT_LSP";
 /// Holds milliseconds: a process with it sleeps so long and does nothing else.
 pub(crate) const SLEEP_VARIABLE: &str = "AGENT_TESTKIT_SLEEP_MS";
-/// The exit code where the script cannot be read.
-const BAD_SCRIPT: i32 = 4;
-
 /// What starts a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
@@ -116,26 +114,14 @@ pub fn main_if_asked() {
         thread::sleep(Duration::from_millis(ms.parse().unwrap_or(0)));
         process::exit(0);
     }
-    let Some(path) = env::var_os(SCRIPT_VARIABLE) else { return };
-    let (script, log) = match opened(Path::new(&path)) {
-        Ok(opened) => opened,
-        Err(error) => {
-            let _gone = writeln!(io::stderr(), "{}: {error}", Path::new(&path).display());
-            process::exit(BAD_SCRIPT);
-        }
-    };
+    let Some(script) = played::script::<Script>(SCRIPT_VARIABLE) else { return };
+    let log = Recorder::new(script.log.as_deref());
     if env::args().any(|arg| arg == "--version") {
         log.note(Kind::Version, &Value::Null);
         let _gone = writeln!(io::stdout(), "{} {}", script.name, script.version);
         process::exit(0);
     }
     server::run(script, log)
-}
-
-fn opened(path: &Path) -> io::Result<(Script, Recorder)> {
-    let script: Script = serde_json::from_str(&fs::read_to_string(path)?)?;
-    let log = Recorder::new(script.log.as_deref())?;
-    Ok((script, log))
 }
 
 /// What the log says of a start.

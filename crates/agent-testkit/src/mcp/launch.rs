@@ -1,21 +1,15 @@
 use std::{
-    env, fs,
-    fs::{File, OpenOptions},
-    io::{self, Write},
+    env, fs, io,
     path::{Path, PathBuf, absolute},
-    process,
-    sync::{Mutex, PoisonError},
 };
 
 use serde_json::Value;
 
 use super::{Script, server};
+use crate::played;
 
 /// Names the file of the script: a process with it is a server.
 pub const SCRIPT_VARIABLE: &str = "AGENT_TESTKIT_MCP";
-
-/// The exit code where the script cannot be read.
-const BAD_SCRIPT: i32 = 4;
 
 /// How a scripted server is started: a program with one variable in its environment.
 #[derive(Clone, Debug)]
@@ -79,33 +73,7 @@ impl Log {
 
 /// Serves and exits if this process was started as a server; else does nothing. A test program calls it first in `main`.
 pub fn main_if_asked() {
-    let Some(path) = env::var_os(SCRIPT_VARIABLE) else { return };
-    let read = fs::read_to_string(&path).map_err(|error| error.to_string());
-    let script = read
-        .and_then(|text| serde_json::from_str::<Script>(&text).map_err(|error| error.to_string()));
-    match script {
-        Ok(script) => server::run(script),
-        Err(error) => {
-            let _gone = writeln!(io::stderr(), "{}: {error}", Path::new(&path).display());
-            process::exit(BAD_SCRIPT);
-        }
-    }
-}
-
-/// The writing side of a [`Log`].
-#[derive(Debug, Default)]
-pub(super) struct Recorder(Mutex<Option<File>>);
-
-impl Recorder {
-    pub(super) fn new(path: Option<&Path>) -> Self {
-        let open = |path| OpenOptions::new().append(true).create(true).open(path).ok();
-        Self(Mutex::new(path.and_then(open)))
-    }
-
-    pub(super) fn write(&self, line: &str) {
-        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(file) = file.as_mut() {
-            let _full = file.write_all(format!("{line}\n").as_bytes());
-        }
+    if let Some(script) = played::script(SCRIPT_VARIABLE) {
+        server::run(script)
     }
 }

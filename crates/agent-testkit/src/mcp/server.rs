@@ -11,7 +11,8 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Does, Flaw, Pages, Script, Speaks, launch::Recorder};
+use super::{Does, Flaw, Pages, Script, Speaks};
+use crate::played::Recorder;
 
 const STATELESS: &str = "2026-07-28";
 const WITH_INITIALIZE: &str = "2025-11-25";

@@ -1,8 +1,6 @@
 //! The server's end of the log.
 
 use std::{
-    fs::{File, OpenOptions},
-    io::{self, Write},
     path::Path,
     process,
     time::{SystemTime, UNIX_EPOCH},
@@ -11,20 +9,19 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{Entry, Kind, LOGGED_TEXT};
+use crate::played;
 
 /// Appends to the file of the log, or to none.
 #[derive(Debug)]
-pub(crate) struct Recorder(Option<File>);
+pub(crate) struct Recorder(played::Recorder);
 
 impl Recorder {
-    pub(crate) fn new(path: Option<&Path>) -> io::Result<Self> {
-        let open = |path| OpenOptions::new().create(true).append(true).open(path);
-        path.map(open).transpose().map(Self)
+    pub(crate) fn new(path: Option<&Path>) -> Self {
+        Self(played::Recorder::new(path))
     }
 
     /// Writes one line in one write, so that several processes may share a log.
     pub(crate) fn write(&self, kind: Kind, method: &str, id: &Value, body: &Value) {
-        let Some(mut file) = self.0.as_ref() else { return };
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let entry = Entry {
             at_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
@@ -34,9 +31,7 @@ impl Recorder {
             id: id.clone(),
             body: clipped(body),
         };
-        let line = format!("{}\n", json!(entry));
-        // A test whose folder is gone already misses nothing.
-        let _gone = file.write_all(line.as_bytes());
+        self.0.write(json!(entry));
     }
 
     pub(crate) fn note(&self, kind: Kind, body: &Value) {
