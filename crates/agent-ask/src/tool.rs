@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agent_tool_core::{
     BoxFuture, Context, Tier, Tool, ToolOutput, ToolResult, ToolSpec, parse_args,
 };
-use schemars::{JsonSchema, generate::SchemaSettings};
+use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -19,12 +19,8 @@ const DESCRIPTION: &str = "Asks the person one question on a card and waits for 
 /// The tool `ask_user`, of tier read, one call at a time.
 #[must_use]
 pub fn ask_tool(asker: Asker) -> Arc<dyn Tool> {
-    let settings =
-        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    let schema = settings.into_generator().into_root_schema_for::<AskArgs>();
-    let spec = ToolSpec::new("ask_user", Tier::Read, DESCRIPTION)
-        .with_input(schema.to_value())
-        .exclusive();
+    let schema = schema_for!(AskArgs).to_value();
+    let spec = ToolSpec::new("ask_user", Tier::Read, DESCRIPTION).with_input(schema).exclusive();
     Arc::new(AskUser { spec, asker })
 }
 

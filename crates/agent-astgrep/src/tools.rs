@@ -6,7 +6,7 @@ use agent_tool_core::{
     BoxFuture, Context, Preview, Tier, Tool, ToolError, ToolOutput, ToolResult, ToolSpec,
     parse_args,
 };
-use schemars::{JsonSchema, generate::SchemaSettings};
+use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
 
 use crate::{
@@ -114,8 +114,5 @@ impl Tool for Resolve {
 }
 
 fn spec<A: JsonSchema>(name: &str, tier: Tier, description: &str) -> ToolSpec {
-    let settings =
-        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    let schema = settings.into_generator().into_root_schema_for::<A>().to_value();
-    ToolSpec::new(name, tier, description).with_input(schema)
+    ToolSpec::new(name, tier, description).with_input(schema_for!(A).to_value())
 }

@@ -8,7 +8,7 @@ use agent_tool_core::{
     BoxFuture, Context, Preview, PreviewKind, Tier, Tool, ToolError, ToolOutput, ToolResult,
     ToolSpec, clip, clip_middle, parse_args,
 };
-use schemars::generate::SchemaSettings;
+use schemars::schema_for;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -28,11 +28,8 @@ const TITLE_CHARS: usize = 100;
 /// The tool `debug`, of tier exec, one call at a time.
 #[must_use]
 pub fn debug_tool(debugger: Debugger) -> Arc<dyn Tool> {
-    let settings =
-        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    let schema = settings.into_generator().into_root_schema_for::<DebugArgs>();
-    let spec =
-        ToolSpec::new("debug", Tier::Exec, DESCRIPTION).with_input(schema.to_value()).exclusive();
+    let schema = schema_for!(DebugArgs).to_value();
+    let spec = ToolSpec::new("debug", Tier::Exec, DESCRIPTION).with_input(schema).exclusive();
     Arc::new(Debug { spec, debugger })
 }
 

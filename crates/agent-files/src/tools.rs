@@ -6,7 +6,7 @@ use agent_tool_core::{
     BoxFuture, Context, Preview, Stop, Tier, Tool, ToolError, ToolOutput, ToolResult, ToolSpec,
     parse_args,
 };
-use schemars::{JsonSchema, generate::SchemaSettings};
+use schemars::{JsonSchema, schema_for};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -150,10 +150,5 @@ impl<A> fmt::Debug for Changing<A> {
 }
 
 fn spec<A: JsonSchema>(name: &str, tier: Tier, description: &str) -> ToolSpec {
-    let settings =
-        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    let schema = settings.into_generator().into_root_schema_for::<A>();
-    // What the arguments as a whole are is the tool's description already.
-    let schema = schema.to_value();
-    ToolSpec::new(name, tier, description).with_input(schema)
+    ToolSpec::new(name, tier, description).with_input(schema_for!(A).to_value())
 }

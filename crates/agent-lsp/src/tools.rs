@@ -7,7 +7,7 @@ mod rename;
 use std::sync::Arc;
 
 use agent_tool_core::{Tier, Tool, ToolSpec};
-use schemars::{JsonSchema, generate::SchemaSettings};
+use schemars::{JsonSchema, schema_for};
 
 pub(crate) use self::on_write::on_write;
 use crate::Lsp;
@@ -18,8 +18,5 @@ pub(crate) fn all(lsp: &Lsp) -> Vec<Arc<dyn Tool>> {
 }
 
 fn spec<A: JsonSchema>(name: &str, tier: Tier, description: &str) -> ToolSpec {
-    let settings =
-        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    let schema = settings.into_generator().into_root_schema_for::<A>().to_value();
-    ToolSpec::new(name, tier, description).with_input(schema)
+    ToolSpec::new(name, tier, description).with_input(schema_for!(A).to_value())
 }

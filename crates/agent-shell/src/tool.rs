@@ -6,7 +6,7 @@ use agent_tool_core::{
     BoxFuture, Context, Preview, PreviewKind, Tier, Tool, ToolError, ToolOutput, ToolResult,
     ToolSpec, clip, parse_args,
 };
-use schemars::generate::SchemaSettings;
+use schemars::schema_for;
 use serde_json::Value;
 
 use crate::{Shell, ShellArgs};
@@ -21,12 +21,8 @@ impl Shell {
     /// The tool `shell`, of tier exec, one command at a time.
     #[must_use]
     pub fn tool(self) -> Arc<dyn Tool> {
-        let settings =
-            SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-        let schema = settings.into_generator().into_root_schema_for::<ShellArgs>();
-        let spec = ToolSpec::new("shell", Tier::Exec, DESCRIPTION)
-            .with_input(schema.to_value())
-            .exclusive();
+        let schema = schema_for!(ShellArgs).to_value();
+        let spec = ToolSpec::new("shell", Tier::Exec, DESCRIPTION).with_input(schema).exclusive();
         Arc::new(ShellTool { spec, shell: self })
     }
 }

@@ -11,8 +11,9 @@ const KEYWORDS: [&str; 7] =
 /// `additionalProperties: false`.
 ///
 /// A type array with `null` becomes the other type, an `anyOf` with `null` the other branch, and a
-/// `oneOf` of constants an `enum` whose meanings go into the description. Whatever else a keyword
-/// says must stand in the description.
+/// `oneOf` of constants an `enum` whose meanings go into the description. A reference to a definition
+/// of the same schema becomes what it names; within itself it says no more than what stands beside it.
+/// Whatever else a keyword says must stand in the description.
 ///
 /// ```
 /// # use agent_tool_core::portable;
@@ -24,21 +25,35 @@ const KEYWORDS: [&str; 7] =
 /// ```
 #[must_use]
 pub fn portable(schema: Value) -> Value {
+    portable_within(schema.clone(), &schema, &[])
+}
+
+/// Takes the references that it stands within.
+fn portable_within(schema: Value, root: &Value, within: &[&str]) -> Value {
     let Value::Object(schema) = schema else { return schema };
-    let mut out = Map::new();
     let mut schema = without_null(schema);
+    if let Some(Value::String(reference)) = schema.remove("$ref") {
+        let named = reference.strip_prefix('#').and_then(|path| root.pointer(path));
+        if let (Some(Value::Object(named)), false) = (named, within.contains(&&*reference)) {
+            let mut named = named.clone();
+            named.extend(schema);
+            return portable_within(Value::Object(named), root, &[within, &[&*reference]].concat());
+        }
+    }
     if let Some(Value::Array(variants)) = schema.remove("oneOf") {
         enumerate(&mut schema, &variants);
     }
+    let mut out = Map::new();
     for (key, value) in schema {
         if !KEYWORDS.contains(&key.as_str()) {
             continue;
         }
+        let within = |schema| portable_within(schema, root, within);
         let value = match (key.as_str(), value) {
             ("properties", Value::Object(properties)) => {
-                properties.into_iter().map(|(name, schema)| (name, portable(schema))).collect()
+                properties.into_iter().map(|(name, schema)| (name, within(schema))).collect()
             }
-            ("items", items) => portable(items),
+            ("items", items) => within(items),
             (_, value) => value,
         };
         out.insert(key, value);

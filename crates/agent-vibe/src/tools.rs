@@ -8,10 +8,11 @@ use std::{sync::Arc, time::Duration};
 use agent_tool_core::{
     BoxFuture, Context, Tier, Tool, ToolOutput, ToolResult, ToolSpec, parse_args,
 };
+use schemars::{Schema, schema_for};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use self::args::{KillArgs, ListArgs, SendArgs, SpawnArgs, WaitArgs, schema};
+use self::args::{KillArgs, ListArgs, SendArgs, SpawnArgs, WaitArgs};
 use crate::{Order, WorkerReport, WorkerTier, Workers};
 
 /// The names of the tools. No worker has them.
@@ -33,16 +34,17 @@ const LIST: &str = "Lists all workers: tier, status, time and latest result.";
 
 /// The tools, in the order of [`TOOLS`].
 pub(crate) fn all(workers: &Workers) -> Vec<Arc<dyn Tool>> {
-    let tool = |op: Op, description: &str, schema: Value| -> Arc<dyn Tool> {
-        let spec = ToolSpec::new(TOOLS[op as usize], Tier::Read, description).with_input(schema);
+    let tool = |op: Op, description: &str, schema: Schema| -> Arc<dyn Tool> {
+        let spec = ToolSpec::new(TOOLS[op as usize], Tier::Read, description)
+            .with_input(schema.to_value());
         Arc::new(Vibe { spec, op, workers: workers.clone() })
     };
     vec![
-        tool(Op::Spawn, SPAWN, schema::<SpawnArgs>()),
-        tool(Op::Send, SEND, schema::<SendArgs>()),
-        tool(Op::Wait, WAIT, schema::<WaitArgs>()),
-        tool(Op::Kill, KILL, schema::<KillArgs>()),
-        tool(Op::List, LIST, schema::<ListArgs>()),
+        tool(Op::Spawn, SPAWN, schema_for!(SpawnArgs)),
+        tool(Op::Send, SEND, schema_for!(SendArgs)),
+        tool(Op::Wait, WAIT, schema_for!(WaitArgs)),
+        tool(Op::Kill, KILL, schema_for!(KillArgs)),
+        tool(Op::List, LIST, schema_for!(ListArgs)),
     ]
 }
 

@@ -37,6 +37,43 @@ fn what_schemars_derives_becomes_flat() {
 }
 
 #[test]
+fn a_reference_becomes_what_it_names() {
+    let derived = json!({
+        "type": "object",
+        "properties": {
+            "op": {"$ref": "#/$defs/Op", "description": "What to do."},
+            "again": {"description": "Then.", "anyOf": [{"$ref": "#/$defs/Op"}, {"type": "null"}]},
+            "tree": {"$ref": "#/$defs/Tree"},
+            "elsewhere": {"$ref": "other.json", "description": "Unknown here."},
+        },
+        "$defs": {
+            "Op": {"description": "An operation.", "oneOf": [{"type": "string", "enum": ["run", "stop"]}]},
+            "Tree": {"type": "object", "properties": {
+                "op": {"$ref": "#/$defs/Op"},
+                "children": {"type": "array", "items": {"$ref": "#/$defs/Tree", "description": "One more."}},
+            }},
+        },
+    });
+    let op = |description: &str| json!({"type": "string", "description": description, "enum": ["run", "stop"]});
+    assert_eq!(
+        portable(derived),
+        json!({
+            "type": "object",
+            "additionalProperties": false,
+            "properties": {
+                "op": op("What to do."),
+                "again": op("Then."),
+                "tree": {"type": "object", "additionalProperties": false, "properties": {
+                    "op": op("An operation."),
+                    "children": {"type": "array", "items": {"description": "One more."}},
+                }},
+                "elsewhere": {"description": "Unknown here."},
+            },
+        })
+    );
+}
+
+#[test]
 fn a_portable_schema_stays_as_it_is() {
     let schema = json!({"type": "object", "additionalProperties": false, "properties": {"a": {"type": "integer"}}});
     assert_eq!(portable(schema.clone()), schema);

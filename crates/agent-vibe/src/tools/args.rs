@@ -1,9 +1,8 @@
 //! The arguments of the tools.
 
 use agent_tool_core::Tier;
-use schemars::{JsonSchema, generate::SchemaSettings};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -67,10 +66,4 @@ impl From<Authority> for Tier {
             Authority::Exec => Tier::Exec,
         }
     }
-}
-
-pub(super) fn schema<T: JsonSchema>() -> Value {
-    let settings =
-        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    settings.into_generator().into_root_schema_for::<T>().to_value()
 }
