@@ -39,6 +39,8 @@ pub(crate) struct Outcome {
 }
 
 impl Answer {
+    /// What is to be known of how it came about, in words of this side.
+    pub(crate) notes: Vec<String>,
     /// # Errors
     ///
     /// Why this is no answer to a call.
@@ -78,7 +80,7 @@ impl Answer {
             let text = serde_json::to_string_pretty(structured).unwrap_or_default();
             parts.push(Part::text(clip(&clean(&text), MAX_TEXT_CHARS).text));
         }
-        Ok(Self::Complete(Outcome { parts, structured, failed }))
+        Ok(Self::Complete(Outcome { parts, structured, failed, notes: Vec::new() }))
     }
 
     fn input_required(mut fields: Map<String, Value>) -> Result<Self, String> {

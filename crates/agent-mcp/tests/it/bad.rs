@@ -267,11 +267,16 @@ pub(crate) async fn a_call_that_takes_too_long_is_cancelled_and_its_fate_is_unkn
     let sent = log.of("tools/call")[0]["id"].clone();
     assert_eq!(log.of("notifications/cancelled")[0]["params"]["requestId"], sent);
     call(&bridge, "mcp__s__t", json!({})).await.unwrap();
-    assert_eq!(log.of("server/discover").len(), 1, "the server is the same one");
+    assert_eq!(log.of("server/discover").len(), 2, "and it is not asked again");
 }
 
 pub(crate) async fn a_call_that_is_dropped_is_cancelled() {
     let bed = Bed::new();
+    let before = bed.processes();
+    let output = call(&bridge, "mcp__s__t", json!({})).await.unwrap();
+    assert_eq!(output.parts.len(), 2, "{output:?}");
+    assert_eq!(log.of("server/discover").len(), 2, "it was asked whether it is there");
+    assert_eq!(bed.processes(), before, "the server is the same one");
     for speaks in [Speaks::Stateless, Speaks::Initialize] {
         let script = Script::new(speaks).tool(listed("t"), [Does::Silence, Does::text("again")]);
         let (bridge, log) = bed.one(&script).await;
