@@ -59,6 +59,7 @@ fn main() {
             arguments_that_cannot_be_right_are_not_sent
             what_a_servers_schema_allows_reaches_it
             a_result_is_held_to_the_servers_own_promise
+            a_text_that_says_something_else_than_its_structure_is_told
             a_failure_is_told_in_the_servers_words_as_data
             what_a_server_returns_is_cleaned_and_marked
             progress_is_told_and_never_backwards

@@ -167,6 +167,10 @@ fn the_card_of_an_apply_shows_the_plan() {
         let quoted = "`plan_id`, plan-0001, is from mcp__plans__plan's result of call p1, which said\n> {\"plan_id\": \"plan-0001\", \
                       \"empties\": [\"letter\", \"parcel\"]}";
         assert_eq!(body.contains(quoted), call_id == "a1", "{body}");
+        let reason = format!(
+            "{name} is a tool of the MCP server plans, an external program; what it changes is known to that program alone"
+        );
+        assert_eq!(card["params"]["card"]["body"], reason);
         let reply = json!({"reply": {"type": "chosen", "options": ["allow_once"]}});
         peer.say(&json!({"jsonrpc": "2.0", "id": card["id"], "result": reply}));
         assert_eq!(peer.answer(call)["result"]["ok"], true);
