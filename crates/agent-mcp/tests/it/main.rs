@@ -90,11 +90,11 @@ fn main() {
             a_call_that_takes_too_long_is_cancelled_and_its_fate_is_unknown
             a_call_that_is_dropped_is_cancelled
             an_answer_that_is_too_large_fails_its_call_at_once;
-        ends:
         hangs:
             a_server_that_hangs_is_ended_and_started_again_for_the_next_call
             a_call_with_less_time_than_the_question_says_so_and_a_later_one_gets_through
             a_call_whose_time_is_not_over_is_not_ended_for_another_one;
+        ends:
             a_bridge_that_is_dropped_leaves_no_process
             a_server_is_ended_by_the_end_of_its_input_first
             a_connection_that_comes_to_nothing_leaves_no_process;
@@ -104,8 +104,8 @@ fn main() {
             no_answer_chooses_for_a_person
             a_question_that_is_no_form_is_not_shown
             a_card_goes_with_its_call
-            a_server_that_asks_without_end_is_stopped;
             who_declined_is_not_asked_again_by_the_same_call
+            a_server_that_asks_without_end_is_stopped;
         preview:
             a_card_shows_the_earlier_result_that_gave_the_value_out
             what_is_quoted_is_bounded_and_of_the_same_server
