@@ -96,7 +96,7 @@ impl Server {
         let in_doubt = |slot: &Slot| slot.connection.as_ref().is_some_and(|c| c.is_in_doubt());
         if slot.as_deref().is_some_and(in_doubt) {
             return format!(
-                "a call of it took too long, and it was asked whether it is there; it is ended once it was silent for {} s and no \
+                "a call of it took too long, and it was asked whether it is there; it is ended once it answered nothing for {} s and no \
                  other call of it is open",
                 seconds(self.start.times.hung)
             );
@@ -126,11 +126,11 @@ impl Server {
                 State::Hung => {
                     let silent = seconds(self.start.times.hung);
                     connection.give_up(&format!(
-                        "an earlier call of it took too long, and then it said nothing for {silent} s when it was asked whether it \
+                        "an earlier call of it took too long, and then it answered nothing for {silent} s when it was asked whether it \
                          is there, so it was taken for hung and ended"
                     ));
                     *self.untold() = Some(format!(
-                        "the MCP server {} let an earlier call run out of time, and then said nothing for {silent} s when it was \
+                        "the MCP server {} let an earlier call run out of time, and then answered nothing for {silent} s when it was \
                          asked whether it is there: it was taken for hung, ended with all that it had started, and is started \
                          again; what the earlier call did is still not known, it was not repeated, and what the server kept in its \
                          memory is gone",

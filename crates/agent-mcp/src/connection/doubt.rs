@@ -1,7 +1,7 @@
 //! Whether a server that let a call run out of time is still there.
 //!
 //! One that works with a single thread and is stuck in a call reads nothing more, and every later call would cost its whole time.
-//! So it is asked something that costs nothing before the next call goes to it, and whatever it says shows that it lives.
+//! So it is asked something that costs nothing before the next call goes to it, and whatever it answers shows that it lives.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -29,7 +29,7 @@ pub(crate) enum State {
     Open,
     /// It ended.
     Ended,
-    /// It lives and says nothing any more.
+    /// It lives and answers nothing any more.
     Hung,
 }
 
@@ -61,7 +61,7 @@ impl Connection {
     /// Whether the server may be called. One that is in doubt is asked first, and `within` is how long it may be silent then.
     pub(crate) async fn state(&self, within: Duration) -> State {
         let is_silent =
-            self.is_open() && self.doubt.is_raised() && !self.says_something(within).await;
+            self.is_open() && self.doubt.is_raised() && !self.answers_something(within).await;
         match (self.is_open(), is_silent) {
             (false, _) => State::Ended,
             (true, true) => State::Hung,
@@ -74,7 +74,7 @@ impl Connection {
         self.is_open() && self.doubt.is_raised()
     }
 
-    async fn says_something(&self, within: Duration) -> bool {
+    async fn answers_something(&self, within: Duration) -> bool {
         let mut question = self.doubt.question.lock().await;
         if question.is_none() {
             let options = PeerRequestOptions::no_options();
@@ -84,17 +84,17 @@ impl Connection {
             *question = Some(Question { pending: Pending::new(handle), since: Instant::now() });
         }
         let Some(Question { pending, since }) = question.as_mut() else { return true };
-        let says_something = tokio::select! {
+        let answers_something = tokio::select! {
             biased;
             _ = pending.answer() => true,
             () = self.is_silent(*since, within) => false,
         };
         *question = None;
         self.doubt.raised.store(false, Ordering::Relaxed);
-        says_something
+        answers_something
     }
 
-    /// Waits until it said nothing for so long, and nothing is open that it could be busy with: a call whose time is not over is
+    /// Waits until it answered nothing for so long, and nothing is open that it could be busy with: a call whose time is not over is
     /// not ended for another one's.
     async fn is_silent(&self, since: Instant, within: Duration) {
         loop {

@@ -13,6 +13,7 @@ use crate::support::{Bed, call, until};
 async fn hanging(bed: &Bed, speaks: Speaks, limit: Duration) -> (Bridge, Log) {
     let script = Script::new(speaks)
         .tool(listed("hangs"), [Does::Hang])
+        .tool(listed("tells"), [Does::HangAndTell])
         .tool(listed("good"), [])
         .flaw(Flaw::LeavesAChild);
     let (config, log) = bed.server("s", &script);
@@ -40,7 +41,7 @@ pub(crate) async fn a_server_that_hangs_is_ended_and_started_again_for_the_next_
         assert_eq!(output.data, json!({"n": 1}));
         let said = first(&output);
         assert!(
-            said.contains("said nothing for 0.2 s when it was asked whether it is there")
+            said.contains("answered nothing for 0.2 s when it was asked whether it is there")
                 && said.contains("taken for hung, ended with all that it had started")
                 && said.contains("what the earlier call did is still not known"),
             "{said}"
@@ -56,13 +57,22 @@ pub(crate) async fn a_server_that_hangs_is_ended_and_started_again_for_the_next_
     }
 }
 
+/// Progress of a call that was given up is no answer: a thread of its own may tell it.
+pub(crate) async fn what_a_server_tells_while_it_hangs_does_not_save_it() {
+    let bed = Bed::new().times(|times| times.hung = Duration::from_millis(300));
+    let (bridge, _) = hanging(&bed, Speaks::Stateless, Duration::from_secs(4)).await;
+    call(&bridge, "mcp__s__tells", json!({})).await.unwrap_err();
+    let output = call(&bridge, "mcp__s__good", json!({})).await.unwrap();
+    assert!(first(&output).contains("taken for hung"), "{output:?}");
+}
+
 pub(crate) async fn a_call_with_less_time_than_the_question_says_so_and_a_later_one_gets_through() {
     let bed = Bed::new().times(|times| times.hung = Duration::from_secs(3));
     let (bridge, log) = hanging(&bed, Speaks::Stateless, Duration::from_secs(2)).await;
     call(&bridge, "mcp__s__hangs", json!({})).await.unwrap_err();
     let error = call(&bridge, "mcp__s__good", json!({})).await.unwrap_err();
     assert_eq!(error.code, "mcp_server_down");
-    let said = "it was asked whether it is there; it is ended once it was silent for 3 s";
+    let said = "it was asked whether it is there; it is ended once it answered nothing for 3 s";
     assert!(error.message.contains(said) && error.message.contains("nothing was sent"), "{error}");
     let mut tries = 0;
     while let Err(error) = call(&bridge, "mcp__s__good", json!({})).await {

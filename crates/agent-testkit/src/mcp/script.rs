@@ -71,6 +71,8 @@ pub enum Does {
     Silence,
     /// Never answers, and reads nothing from then on.
     Hang,
+    /// The same, and tells progress of the call for ever.
+    HangAndTell,
     /// Writes these last words to its error output and ends with this code.
     Die {
         /// The code.

@@ -225,6 +225,15 @@ impl Server {
             Does::Folder => text(&env::current_dir().unwrap_or_default().to_string_lossy()),
             Does::Silence => Ok(Value::Null),
             Does::Hang => rest(),
+            Does::HangAndTell => {
+                let token = &params["_meta"]["progressToken"];
+                for progress in 1.. {
+                    let params = json!({"progressToken": token, "progress": progress});
+                    self.write(&json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}));
+                    thread::sleep(Duration::from_millis(20));
+                }
+                rest()
+            }
             Does::Die { code, words } => {
                 let _gone = writeln!(io::stderr(), "{words}");
                 process::exit(code)
