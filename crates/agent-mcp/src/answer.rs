@@ -17,6 +17,9 @@ pub(crate) const MAX_IMAGES: usize = 10;
 /// The largest picture, in characters of base64.
 pub(crate) const MAX_IMAGE_CHARS: usize = 7 << 20;
 
+/// So many characters of a structure are shown beside a text that is another one.
+const CONTRADICTION_CHARS: usize = 2_000;
+
 /// So many characters of a name, an address or a media type are shown.
 const NAME_CHARS: usize = 200;
 
@@ -36,6 +39,8 @@ pub(crate) struct Outcome {
     pub(crate) structured: Option<Value>,
     /// The tool says that it failed.
     pub(crate) failed: bool,
+    /// What is to be known of how it came about, in words of this side.
+    pub(crate) notes: Vec<String>,
 }
 
 impl Answer {
@@ -78,7 +83,7 @@ impl Answer {
             let text = serde_json::to_string_pretty(structured).unwrap_or_default();
             parts.push(Part::text(clip(&clean(&text), MAX_TEXT_CHARS).text));
         }
-        Ok(Self::Complete(Outcome { parts, structured, failed }))
+        Ok(Self::Complete(Outcome { parts, structured, failed, notes: Vec::new() }))
     }
 
     fn input_required(mut fields: Map<String, Value>) -> Result<Self, String> {
@@ -107,6 +112,24 @@ impl Outcome {
         });
         texts.collect::<Vec<_>>().join("\n")
     }
+
+    /// The structure, where the text is the JSON of another one. An SDK that takes a list or a text for a result puts it under
+    /// `result`, which is no other one.
+    pub(crate) fn contradicted(&self) -> Option<String> {
+        let structured = self.structured.as_ref()?;
+        let text = json_in(&self.text())?;
+        let wrapped = structured.as_object().filter(|fields| fields.len() == 1);
+        let is_same =
+            text == *structured || wrapped.and_then(|fields| fields.get("result")) == Some(&text);
+        let shown = || clip(&clean(&structured.to_string()), CONTRADICTION_CHARS).text;
+        (!is_same).then(shown)
+    }
+}
+
+/// The object or the list that a text is.
+pub(crate) fn json_in(text: &str) -> Option<Value> {
+    let json: Option<Value> = serde_json::from_str(text).ok();
+    json.filter(|json| json.is_object() || json.is_array())
 }
 
 fn parts(content: &[Value]) -> Vec<Part> {

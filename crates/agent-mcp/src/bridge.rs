@@ -1,6 +1,11 @@
 //! All servers of a run.
 
-use std::{fmt, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use agent_process::{Finder, Launcher, Place, ShutdownSteps};
 use agent_tool_core::{CardQueue, Tool};
@@ -39,6 +44,23 @@ pub struct BridgeBuilder {
     place: Place,
     cards: Option<CardQueue>,
     times: Times,
+    waiting: Waiting,
+}
+
+/// The servers that [`BridgeBuilder::connect`] waits for. A clone means the same.
+#[derive(Clone, Debug, Default)]
+pub struct Waiting(Arc<Mutex<BTreeSet<String>>>);
+
+impl Waiting {
+    /// Their names, none before it began and once it is done.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        self.lock().iter().cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Bridge {
@@ -46,7 +68,14 @@ impl Bridge {
     /// in its folder may be run by it (a package runner looks there first), so a checkout that is not trusted is no such folder.
     pub fn builder(launcher: Launcher, folder: impl Into<PathBuf>) -> BridgeBuilder {
         let place = Place::new(Vec::<PathBuf>::new());
-        BridgeBuilder { launcher, folder: folder.into(), place, cards: None, times: Times::new() }
+        BridgeBuilder {
+            launcher,
+            folder: folder.into(),
+            place,
+            cards: None,
+            times: Times::new(),
+            waiting: Waiting::default(),
+        }
     }
 
     /// The tools, in the order of the servers' names and then of each server's own list.
@@ -88,13 +117,24 @@ impl BridgeBuilder {
         self
     }
 
+    /// Whom [`BridgeBuilder::connect`] waits for while it runs, for a host that says so.
+    pub fn waiting(&self) -> Waiting {
+        self.waiting.clone()
+    }
+
     /// Starts all servers at once and lists their tools. It does not fail: what a server lacks is in its report, and the others are
     /// there. Needs a tokio runtime with I/O and time, and takes at most [`Times::connect`] twice and [`Times::list`].
     pub async fn connect(self, servers: Servers) -> Bridge {
         let finder = Finder::new(self.launcher.clone());
         let connecting = servers.entries.into_iter().map(|(name, entry)| {
             let start = entry.map(|config| self.start(&name, config, finder.clone()));
-            connect(name, start)
+            let waiting = self.waiting.clone();
+            waiting.lock().insert(name.clone());
+            async move {
+                let connected = connect(name, start).await;
+                waiting.lock().remove(&connected.report.name);
+                connected
+            }
         });
         let connected = join_all(connecting).await;
         let all = connected.iter().flat_map(|connected| {

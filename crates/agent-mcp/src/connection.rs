@@ -1,18 +1,18 @@
 //! One running server, spoken to in its revision.
 
+mod doubt;
 mod pending;
 mod start;
 
 use std::{
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
 use agent_process::{Process, ShutdownSteps};
-use agent_tool_core::Context;
 use rmcp::{
     RoleClient,
     model::{ClientRequest, RequestMetaObject},
@@ -21,15 +21,16 @@ use rmcp::{
 use serde_json::Value;
 use tokio::time::timeout;
 
-use self::pending::Pending;
+use self::{doubt::Doubt, pending::Pending};
 pub(crate) use self::{
+    doubt::State,
     pending::Unanswered,
     start::{NotStarted, Start},
 };
 use crate::{
     elicit::Asker,
     era::Era,
-    handler::{Calls, Handler},
+    handler::{Calls, ForCall, Handler},
     wire::{Noise, WireState},
 };
 
@@ -41,6 +42,9 @@ pub(crate) struct Connection {
     calls: Calls,
     asker: Option<Asker>,
     answered: AtomicBool,
+    doubt: Doubt,
+    /// Why it was ended from here.
+    given_up: OnceLock<String>,
     pub(crate) era: Era,
     /// Its name and version, as it says.
     pub(crate) says_it_is: Option<String>,
@@ -71,12 +75,12 @@ impl Connection {
     pub(crate) async fn request(
         &self,
         request: ClientRequest,
-        cx: Option<&Context>,
+        call: Option<ForCall<'_>>,
         limit: Duration,
     ) -> Result<Value, Unanswered> {
-        let open = self.calls.open(cx);
+        let open = self.calls.open(call);
         let mut options = PeerRequestOptions::no_options();
-        let may_ask = cx.is_some() && self.asker.as_ref().is_some_and(Asker::connected);
+        let may_ask = call.is_some() && self.asker.as_ref().is_some_and(Asker::connected);
         if self.era == Era::Stateless && may_ask {
             let mut meta = RequestMetaObject::new();
             meta.set_client_capabilities(Asker::capability());
@@ -94,8 +98,20 @@ impl Connection {
                 Err(Some(error)) => Err(Unanswered::of(error)),
                 Err(None) => Err(Unanswered::Lost(self.why_it_ended().await)),
             },
-            () = open.patience.run_out(limit) => Err(Unanswered::TimedOut(limit)),
+            () = open.patience.run_out(limit) => {
+                if call.is_some() {
+                    self.doubt.raise();
+                }
+                Err(Unanswered::TimedOut(limit))
+            }
         }
+    }
+
+    /// Kills the server with all that it started. Whoever still waits for it is told why.
+    pub(crate) fn give_up(&self, why: &str) {
+        let _first = self.given_up.set(why.to_owned());
+        self.process.tree().kill();
+        self.service.cancellation_token().cancel();
     }
 
     /// Ends the server: closes its input, waits, and insists.
@@ -106,6 +122,9 @@ impl Connection {
 
     /// How it ended, with its last words.
     async fn why_it_ended(&self) -> String {
+        if let Some(why) = self.given_up.get() {
+            return why.clone();
+        }
         let noise = self.noise();
         if noise.flooded() {
             return format!("it was given up: {}", noise.said().unwrap_or_default());

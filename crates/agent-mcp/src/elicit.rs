@@ -4,6 +4,7 @@
 
 mod field;
 mod form;
+mod questions;
 
 use std::{
     sync::{
@@ -20,11 +21,15 @@ use rmcp::model::{ClientCapabilities, ElicitationCapability, FormElicitationCapa
 use serde_json::{Map, Value, json};
 use tokio::{sync::Notify, time::timeout};
 
+pub(crate) use self::questions::Questions;
 use self::{
     field::{Answered, Field},
     form::Form,
 };
-use crate::text::{clean_line, for_card};
+use crate::{
+    handler::ForCall,
+    text::{clean_line, for_card},
+};
 
 /// How long a person has for one card of a form, from when it goes up: as long as for `ask_user`.
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(15 * 60);
@@ -54,8 +59,10 @@ pub(crate) struct Asker {
 enum Unfilled {
     /// The person did not want to.
     Declined,
-    /// Nobody said anything that could be taken.
-    Cancelled,
+    /// Nobody said anything.
+    Unanswered,
+    /// What the person said could not be taken.
+    Misread,
 }
 
 impl Asker {
@@ -87,15 +94,21 @@ impl Asker {
     }
 
     /// Shows the form of these parameters, a card for each field, and gives back the protocol's answer. Silence, a card that
-    /// went away and a form that cannot be shown are `cancel`: nothing is chosen for a person.
-    pub(crate) async fn ask(&self, params: &Value, cx: &Context) -> Value {
+    /// went away and a form that cannot be shown are `cancel`: nothing is chosen for a person. Who left one question of a call is
+    /// not asked another one by it.
+    pub(crate) async fn ask(&self, params: &Value, call: ForCall<'_>) -> Value {
         let Some(form) = Form::read(params).filter(|_| self.connected()) else {
             return Self::cancelled();
         };
-        match self.fill(&form, cx).await {
+        let _turn = call.questions.turn().await;
+        if let Some(answer) = call.questions.asked_again() {
+            return answer;
+        }
+        match self.fill(&form, call.cx).await {
             Ok(content) => json!({"action": "accept", "content": content}),
-            Err(Unfilled::Declined) => json!({"action": "decline"}),
-            Err(Unfilled::Cancelled) => Self::cancelled(),
+            Err(Unfilled::Declined) => call.questions.left(json!({"action": "decline"})),
+            Err(Unfilled::Unanswered) => call.questions.left(Self::cancelled()),
+            Err(Unfilled::Misread) => Self::cancelled(),
         }
     }
 
@@ -145,10 +158,10 @@ impl Asker {
                 },
                 (Reply::Skipped, false) => return Ok(None),
                 (Reply::Skipped, true) => return Err(Unfilled::Declined),
-                _ => return Err(Unfilled::Cancelled),
+                _ => return Err(Unfilled::Unanswered),
             }
         }
-        Err(Unfilled::Cancelled)
+        Err(Unfilled::Misread)
     }
 
     fn card(&self, form: &Form, asks: &str, said: &str, cx: &Context) -> Card {
@@ -183,11 +196,11 @@ impl Asker {
             biased;
             reply = reply => match reply {
                 Ok(reply @ (Reply::Chosen { .. } | Reply::Skipped)) => Ok(reply),
-                _ => Err(Unfilled::Cancelled),
+                _ => Err(Unfilled::Unanswered),
             },
             () = too_late => {
                 self.cards.withdrawn(&id, "nobody answered in time, so the server was told that nothing was chosen");
-                Err(Unfilled::Cancelled)
+                Err(Unfilled::Unanswered)
             }
         }
     }

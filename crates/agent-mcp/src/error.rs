@@ -115,6 +115,15 @@ pub(crate) fn asks_in_vain(server: &str, why: &str) -> ToolError {
     )
 }
 
+/// The same error with what else is to be known of the call.
+pub(crate) fn with_notes(mut error: ToolError, notes: &[String]) -> ToolError {
+    notes.iter().for_each(|note| {
+        error.message.push_str("; ");
+        error.message.push_str(note);
+    });
+    error
+}
+
 fn words(text: &str) -> String {
     match clean(text).trim() {
         "" => "(it said nothing)".to_owned(),

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
+    pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -15,8 +16,14 @@ use rmcp::{
     service::RequestContext,
 };
 use serde_json::Value;
+use tokio::sync::Notify;
 
-use crate::{elicit::Asker, era::CLIENT, patience::Patience, text::clean_line};
+use crate::{
+    elicit::{Asker, Questions},
+    era::CLIENT,
+    patience::Patience,
+    text::clean_line,
+};
 
 /// So many characters of a progress message are told.
 const PROGRESS_CHARS: usize = 200;
@@ -26,7 +33,20 @@ const MAX_EARLY: usize = 16;
 
 /// The calls of one connection that are not answered yet, the newest last.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Calls(Arc<Mutex<Live>>);
+pub(crate) struct Calls(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    live: Mutex<Live>,
+    ended: Notify,
+}
+
+/// Whom a request is made for.
+#[derive(Clone, Copy)]
+pub(crate) struct ForCall<'a> {
+    pub(crate) cx: &'a Context,
+    pub(crate) questions: &'a Questions,
+}
 
 #[derive(Debug, Default)]
 struct Live {
@@ -38,6 +58,7 @@ struct Live {
 #[derive(Debug)]
 struct Call {
     cx: Context,
+    questions: Questions,
     patience: Patience,
     /// What progress of it is told under, once it was sent, and how far it was.
     token: Option<ProgressToken>,
@@ -53,22 +74,35 @@ pub(crate) struct Open {
 
 impl Calls {
     /// A place for a request: among the calls where it is one, for which a server may ask and tell.
-    pub(crate) fn open(&self, cx: Option<&Context>) -> Open {
+    pub(crate) fn open(&self, call: Option<ForCall<'_>>) -> Open {
         let calls = &mut self.lock().calls;
         let patience = Patience::new();
-        let number = cx.map(|cx| {
+        let number = call.map(|ForCall { cx, questions }| {
             let number = calls.last_key_value().map_or(0, |(number, _)| number + 1);
-            let (cx, patience) = (cx.clone(), patience.clone());
-            calls.insert(number, Call { cx, patience, token: None, progress: -1.0 });
+            let (cx, questions, patience) = (cx.clone(), questions.clone(), patience.clone());
+            calls.insert(number, Call { cx, questions, patience, token: None, progress: -1.0 });
             number
         });
         Open { calls: self.clone(), number, patience }
     }
 
     /// The call that a question of the server belongs to. The older revisions do not say which; the newest is the likeliest.
-    fn newest(&self) -> Option<(Context, Patience)> {
+    fn newest(&self) -> Option<(Context, Questions, Patience)> {
         let live = self.lock();
-        live.calls.last_key_value().map(|(_, call)| (call.cx.clone(), call.patience.clone()))
+        let (_, call) = live.calls.last_key_value()?;
+        Some((call.cx.clone(), call.questions.clone(), call.patience.clone()))
+    }
+
+    /// Waits until none is open.
+    pub(crate) async fn none_open(&self) {
+        loop {
+            let mut ended = pin!(self.0.ended.notified());
+            ended.as_mut().enable();
+            if self.lock().calls.is_empty() {
+                return;
+            }
+            ended.await;
+        }
     }
 
     /// Tells how far a call is.
@@ -85,7 +119,7 @@ impl Calls {
     }
 
     fn lock(&self) -> MutexGuard<'_, Live> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -118,6 +152,7 @@ impl Drop for Open {
     fn drop(&mut self) {
         if let Some(number) = self.number {
             self.calls.lock().calls.remove(&number);
+            self.calls.0.ended.notify_waiters();
         }
         self.patience.end();
     }
@@ -159,13 +194,13 @@ impl ClientHandler for Handler {
             return Err(unknown());
         }
         let asker = self.asker.as_ref().filter(|asker| asker.connected()).ok_or_else(unknown)?;
-        let (cx, patience) = self.calls.newest().ok_or_else(|| {
+        let (cx, questions, patience) = self.calls.newest().ok_or_else(|| {
             ErrorData::new(ErrorCode::INVALID_REQUEST, "no call is open that could ask", None)
         })?;
         let _standing = patience.pause();
         let params = request.params.unwrap_or(Value::Null);
         let answer = tokio::select! {
-            answer = asker.ask(&params, &cx) => answer,
+            answer = asker.ask(&params, ForCall { cx: &cx, questions: &questions }) => answer,
             // The card goes with the call, with the connection, and with the server's interest.
             () = patience.ended() => Asker::cancelled(),
             () = context.ct.cancelled() => Asker::cancelled(),

@@ -23,7 +23,7 @@ mod tool;
 mod wire;
 
 pub use crate::{
-    bridge::{Bridge, BridgeBuilder},
+    bridge::{Bridge, BridgeBuilder, Waiting},
     config::{
         ConfigError, DEFAULT_CALL_TIME, MAX_CALL_SECONDS, ServerConfig, ServerTrust, Servers,
     },

@@ -13,13 +13,19 @@ use agent_tool_core::CallId;
 use serde_json::Value;
 
 pub(crate) use self::handles::is_handle;
-use crate::{answer::Outcome, text::clean};
+use crate::{
+    answer::{Outcome, json_in},
+    text::clean,
+};
 
 /// The most results that are kept of one server.
 const MAX_RESULTS: usize = 64;
 
 /// The most characters that are kept of the text of one, and of its structure.
 const RESULT_CHARS: usize = 20_000;
+
+/// So many of those are its end, where it is longer.
+const END_CHARS: usize = 2_000;
 
 /// The most characters that are kept in all.
 const ALL_CHARS: usize = 500_000;
@@ -54,7 +60,10 @@ pub(crate) struct Earlier {
 /// A text cut to what is kept, and how many characters it had.
 #[derive(Debug)]
 pub(crate) struct Kept {
-    pub(crate) text: String,
+    /// All of it, where it is short enough.
+    pub(crate) beginning: String,
+    /// The end of a longer one.
+    end: String,
     pub(crate) chars: usize,
 }
 
@@ -71,9 +80,7 @@ impl Memory {
     /// Keeps a result that was no failure. The oldest give way.
     pub(crate) fn keep(&mut self, tool: &str, call_id: &CallId, result: &Outcome) {
         let text = result.text();
-        let json: Option<Value> = serde_json::from_str(&text)
-            .ok()
-            .filter(|json: &Value| json.is_object() || json.is_array());
+        let json = json_in(&text);
         let apart =
             result.structured.as_ref().filter(|structure| json.as_ref() != Some(*structure));
         let structure = apart.map(|structure| {
@@ -149,7 +156,24 @@ impl Earlier {
 
 impl Kept {
     fn new(text: &str) -> Self {
-        Self { text: text.chars().take(RESULT_CHARS).collect(), chars: text.chars().count() }
+        let chars = text.chars().count();
+        let (kept, end) = match chars > RESULT_CHARS {
+            false => (RESULT_CHARS, 0),
+            true => (RESULT_CHARS - END_CHARS, END_CHARS),
+        };
+        let beginning = text.chars().take(kept).collect();
+        Self { beginning, end: text.chars().skip(chars - end).collect(), chars }
+    }
+
+    /// The beginning and the end of what has more than so many characters, which together have those.
+    pub(crate) fn ends(&self, limit: usize) -> Option<(String, String)> {
+        let all = format!("{}{}", self.beginning, self.end);
+        let end = (limit / 4).min(END_CHARS);
+        let known = all.chars().count();
+        (self.chars > limit).then(|| {
+            let beginning = all.chars().take(limit - end).collect();
+            (beginning, all.chars().skip(known - end).collect())
+        })
     }
 }
 
@@ -185,7 +209,7 @@ mod tests {
 
     fn result(text: &str, structured: Value) -> Outcome {
         let structured = Some(structured).filter(|structured| !structured.is_null());
-        Outcome { parts: vec![Part::text(text)], structured, failed: false }
+        Outcome { parts: vec![Part::text(text)], structured, ..Outcome::default() }
     }
 
     fn memory(results: &[(&str, &str, Value)]) -> Memory {
@@ -263,8 +287,18 @@ mod tests {
         assert_eq!(memory.forgotten, MAX_RESULTS + 1 - ALL_CHARS / RESULT_CHARS);
         assert!(memory.sources("handle-0000").shown.is_empty());
         let last = memory.sources("handle-0064").shown[0];
-        assert_eq!(last.text.text.len(), RESULT_CHARS);
+        assert_eq!(last.text.beginning.len() + last.text.end.len(), RESULT_CHARS);
         assert_eq!(last.text.chars, RESULT_CHARS * 2 + 12);
+    }
+
+    #[test]
+    fn of_a_long_text_the_beginning_and_the_end_are_kept() {
+        let end = |text: &str| Kept::new(text).ends(8);
+        let pair = |beginning: &str, end: &str| Some((beginning.to_owned(), end.to_owned()));
+        assert_eq!(end("12345678"), None);
+        assert_eq!(end("123456789"), pair("123456", "89"));
+        let long = format!("begin {} end", "x".repeat(RESULT_CHARS));
+        assert_eq!(end(&long), pair("begin ", "nd"));
     }
 
     #[test]

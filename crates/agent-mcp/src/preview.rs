@@ -38,6 +38,11 @@ pub(crate) fn of(
             clean_line(own_name, NAME_CHARS)
         ),
     ];
+    preview.reason = Some(format!(
+        "{} is a tool of the MCP server {}, an external program; what it changes is known to that program alone",
+        spec.name,
+        clean_line(server, NAME_CHARS)
+    ));
     let mut quoted: Vec<&CallId> = Vec::new();
     let mut unknown = Vec::new();
     for (path, value) in handles_in(args) {
@@ -119,13 +124,17 @@ fn quote(earlier: &Earlier, value: &str, limit: usize) -> String {
     }
 }
 
+/// What was said, or its beginning and its end: what decides may stand in either.
 fn lines(kept: &Kept, limit: usize) -> String {
-    let end = kept.text.char_indices().nth(limit).map_or(kept.text.len(), |(at, _)| at);
-    let shown = &kept.text[..end];
-    let mut lines: Vec<String> = shown.lines().map(|line| format!("> {line}")).collect();
-    let left_out = kept.chars - shown.chars().count();
-    if left_out > 0 {
-        lines.push(format!("… {left_out} more characters"));
-    }
+    let quoted = |text: &str| text.lines().map(|line| format!("> {line}")).collect::<Vec<_>>();
+    let Some((beginning, end)) = kept.ends(limit) else {
+        return quoted(&kept.beginning).join("\n");
+    };
+    let left_out = kept.chars - limit;
+    let mut lines = quoted(&beginning);
+    lines.push(format!(
+        "… {left_out} more characters, which the result of that call has, and at its end"
+    ));
+    lines.extend(quoted(&end));
     lines.join("\n")
 }

@@ -13,10 +13,11 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::{
     answer::{Answer, Outcome},
-    connection::{Connection, NotStarted, Start, Unanswered},
-    elicit::Asker,
+    connection::{Connection, NotStarted, Start, State, Unanswered},
+    elicit::{Asker, Questions},
     era::Era,
     error,
+    handler::ForCall,
     memory::Memory,
     text::seconds,
     wire::string_of,
@@ -34,6 +35,8 @@ pub(crate) struct Server {
     start: Start,
     slot: tokio::sync::Mutex<Slot>,
     memory: Mutex<Memory>,
+    /// That it was ended for being hung, until a call is told.
+    untold: Mutex<Option<String>>,
 }
 
 /// What there is of it.
@@ -48,7 +51,13 @@ struct Slot {
 
 impl Server {
     pub(crate) fn new(name: String, start: Start) -> Self {
-        Self { name, start, slot: Default::default(), memory: Mutex::default() }
+        Self {
+            name,
+            start,
+            slot: Default::default(),
+            memory: Mutex::default(),
+            untold: Mutex::default(),
+        }
     }
 
     /// Asks the server to carry a call out. Its request is sent once, whatever becomes of it.
@@ -59,16 +68,40 @@ impl Server {
         cx: &Context,
     ) -> Result<Outcome, ToolError> {
         let limit = self.start.config.timeout;
-        let connection = match timeout(limit, self.connection()).await {
-            Ok(connection) => connection.map_err(|why| error::down(&self.name, &why.0))?,
-            Err(_) => return Err(error::down(&self.name, &self.why_not_started(limit))),
+        let connected = match timeout(limit, self.connection()).await {
+            Ok(connection) => connection.map_err(|why| error::down(&self.name, &why.0)),
+            Err(_) => Err(error::down(&self.name, &self.why_not_started(limit))),
         };
+        let ended = self.untold().take();
+        let questions = Questions::default();
+        let call = ForCall { cx, questions: &questions };
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(args.clone());
-        self.rounds(&connection, params, cx, limit).await
+        let result = match connected {
+            Ok(connection) => self.rounds(&connection, params, call, limit).await,
+            Err(error) => Err(error),
+        };
+        let notes: Vec<String> = ended.into_iter().chain(questions.said()).collect();
+        match result {
+            Ok(outcome) => Ok(Outcome { notes, ..outcome }),
+            Err(error) => Err(error::with_notes(error, &notes)),
+        }
+    }
+
+    fn untold(&self) -> MutexGuard<'_, Option<String>> {
+        self.untold.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn why_not_started(&self, within: Duration) -> String {
-        let not_before = self.slot.try_lock().ok().and_then(|slot| slot.not_before);
+        let slot = self.slot.try_lock().ok();
+        let in_doubt = |slot: &Slot| slot.connection.as_ref().is_some_and(|c| c.is_in_doubt());
+        if slot.as_deref().is_some_and(in_doubt) {
+            return format!(
+                "a call of it took too long, and it was asked whether it is there; it is ended once it answered nothing for {} s and no \
+                 other call of it is open",
+                seconds(self.start.times.hung)
+            );
+        }
+        let not_before = slot.and_then(|slot| slot.not_before);
         let left = not_before.map(|time| time.saturating_duration_since(Instant::now()));
         match left.filter(|left| !left.is_zero()) {
             Some(left) => {
@@ -86,9 +119,24 @@ impl Server {
     /// The server as it runs, started where it does not. Only one at a time starts it.
     pub(crate) async fn connection(&self) -> Result<Arc<Connection>, NotStarted> {
         let mut slot = self.slot.lock().await;
-        if let Some(connection) = &slot.connection {
-            if connection.is_open() {
-                return Ok(Arc::clone(connection));
+        if let Some(connection) = slot.connection.clone() {
+            match connection.state(self.start.times.hung).await {
+                State::Open => return Ok(connection),
+                State::Ended => {}
+                State::Hung => {
+                    let silent = seconds(self.start.times.hung);
+                    connection.give_up(&format!(
+                        "an earlier call of it took too long, and then it answered nothing for {silent} s when it was asked whether it \
+                         is there, so it was taken for hung and ended"
+                    ));
+                    *self.untold() = Some(format!(
+                        "the MCP server {} let an earlier call run out of time, and then answered nothing for {silent} s when it was \
+                         asked whether it is there: it was taken for hung, ended with all that it had started, and is started \
+                         again; what the earlier call did is still not known, it was not repeated, and what the server kept in its \
+                         memory is gone",
+                        self.name
+                    ));
+                }
             }
             // Whoever answered calls is no server that only dies.
             if connection.has_answered() {
@@ -136,19 +184,19 @@ impl Server {
         &self,
         connection: &Connection,
         mut params: CallToolRequestParams,
-        cx: &Context,
+        call: ForCall<'_>,
         limit: Duration,
     ) -> Result<Outcome, ToolError> {
         let mut is_shown = true;
         for round in 0..=MAX_ROUNDS {
             let request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
-            let answer = connection.request(request, Some(cx), limit).await;
+            let answer = connection.request(request, Some(call), limit).await;
             let answer = Answer::read(answer.map_err(|why| self.unanswered(why, round))?);
             connection.answered();
             match answer.map_err(|why| error::unreadable(&self.name, &why))? {
                 Answer::Complete(outcome) => return Ok(outcome),
                 Answer::InputRequired { requests, state } => {
-                    params.input_responses = Some(self.input(&requests, cx).await?);
+                    params.input_responses = Some(self.input(&requests, call).await?);
                     is_shown = requests.values().all(|asked| Asker::is_shown(&asked["params"]));
                     params.request_state = state;
                 }
@@ -166,7 +214,7 @@ impl Server {
     async fn input(
         &self,
         requests: &Map<String, Value>,
-        cx: &Context,
+        call: ForCall<'_>,
     ) -> Result<InputResponses, ToolError> {
         if requests.len() > MAX_QUESTIONS {
             let why = format!("it asks {} things at once", requests.len());
@@ -189,7 +237,7 @@ impl Server {
                 }
             };
             let params = request.get("params").unwrap_or(&Value::Null);
-            responses.insert(key.clone(), Asker::ask(asker, params, cx).await);
+            responses.insert(key.clone(), Asker::ask(asker, params, call).await);
         }
         Ok(responses)
     }

@@ -12,6 +12,8 @@ pub struct Times {
     pub probe: Duration,
     /// For the whole list of its tools; 20 seconds.
     pub list: Duration,
+    /// Until a server that let a call run out of time, and is silent on whether it is there, is taken for hung; 5 seconds.
+    pub hung: Duration,
     /// Before the second start in a row that did not come to an answer; it doubles with each further one. Half a second.
     pub backoff: Duration,
     /// The longest such pause; 30 seconds.
@@ -24,6 +26,7 @@ impl Default for Times {
             connect: Duration::from_secs(30),
             probe: Duration::from_secs(10),
             list: Duration::from_secs(20),
+            hung: Duration::from_secs(5),
             backoff: Duration::from_millis(500),
             max_backoff: Duration::from_secs(30),
         }

@@ -26,7 +26,10 @@ use rmcp::{
 };
 use serde::Serialize;
 use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt as _},
+    time::Instant,
+};
 
 use self::lines::{LineReader, Piece};
 pub(crate) use self::{
@@ -56,6 +59,8 @@ pub(crate) struct WireState {
     pub(crate) calls: Calls,
     noise: Mutex<Noise>,
     secrets: Secrets,
+    /// When the last answer came.
+    heard: Mutex<Option<Instant>>,
     /// Whether the server may ask something of its client.
     takes_requests: AtomicBool,
 }
@@ -83,7 +88,15 @@ impl WireState {
         self.noise.lock().unwrap_or_else(PoisonError::into_inner).count(&start, bytes)
     }
 
-    fn quiet(&self) {
+    /// When the last answer came, if one did. What tells of progress may be a thread of its own beside one that hangs.
+    pub(crate) fn heard(&self) -> Option<Instant> {
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn message_came(&self, incoming: &Incoming) {
+        if let Incoming::Result { .. } | Incoming::Error { .. } = incoming {
+            *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        }
         self.noise.lock().unwrap_or_else(PoisonError::into_inner).message_came();
     }
 }
@@ -142,7 +155,7 @@ impl Wire {
                     continue;
                 }
             };
-            self.shared.quiet();
+            self.shared.message_came(&incoming);
             incoming.hide(&self.shared.secrets);
             return Some(incoming);
         }

@@ -14,8 +14,9 @@ use std::{
 };
 
 use agent_astgrep::Trees;
-use agent_tiers::ResultLine;
-use agent_tool_core::{Dispatch as _, ToolCall, ToolResult, clip};
+use agent_mcp::Servers;
+use agent_tiers::{ResultLine, Surface};
+use agent_tool_core::{Dispatch as _, Limits, ToolCall, ToolResult, clip, for_person};
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -27,6 +28,7 @@ use crate::{
     args::Options,
     assemble::{Assembled, Vibe, Wishes, assemble, end_workers},
     config::Config,
+    mcp,
     pictures::Pictures,
     signals::{self, Ended},
     style::{FAINT, in_style, remark},
@@ -136,6 +138,9 @@ fn run(options: &Options, trees: Trees, calls: Vec<ToolCall>) -> Result<ExitCode
     let mut config = Config::load(options)?;
     let mut wishes = Wishes::of_terminal(&config, options.transcript.clone());
     wishes.trees = trees;
+    if calls.iter().all(|call| mcp::is_ours_alone(&call.name)) {
+        config.mcp = Servers::default();
+    }
     if options.vibe {
         wishes.vibe = Vibe::Configured;
     }
@@ -200,15 +205,16 @@ async fn make_all(
     let mut code = ExitCode::SUCCESS;
     let several = calls.len() > 1;
     let pictures = Pictures::new(assembled.state.artifacts());
-    let mut pending = Vec::new();
+    let (mut pending, mut limit) = (Vec::new(), None);
     for call in calls {
         let name = call.name.clone();
         if several && !options.json {
             print::call(&call)?;
         }
         let result: ToolResult = assembled.view.call(call).await;
-        if result.is_err() {
+        if let Err(error) = &result {
             code = ExitCode::from(FAILED);
+            limit = limit.or_else(|| which_limit(assembled, &name, &error.code));
         }
         if let Ok(output) = &result {
             pending = pending_of(&output.data);
@@ -220,10 +226,34 @@ async fn make_all(
         }
     }
     io::stdout().flush().context("standard output")?;
+    if let Some(said) = limit {
+        remark(in_style(FAINT, said));
+    }
     if let Some(said) = what_to_ask(&pending) {
         remark(in_style(FAINT, said));
     }
     Ok(code)
+}
+
+/// Which limit of the run a call met. Who started the run is told, and not the model that may have asked for the call: it lifts no
+/// limit of its own.
+fn which_limit(assembled: &Assembled, name: &str, code: &str) -> Option<String> {
+    let surface = assembled.view.surface();
+    let shown = for_person(name);
+    match code {
+        "no_approver" => Some(format!(
+            "{shown} needs approval and nobody was there to give it: `--approve all` lets such calls through, and at a terminal \
+             `--approve ask` shows each of them first"
+        )),
+        "unknown_tool" if surface != Surface::Full => {
+            let full = assembled.run.view(Surface::Full, Limits::default());
+            let is_there = full.specs().iter().any(|spec| spec.name == name);
+            is_there.then(|| {
+                format!("{shown} is a tool of the surface `full`, and this run is on `{surface}`")
+            })
+        }
+        _ => None,
+    }
 }
 
 /// The files whose diagnostics were to come with a later result.

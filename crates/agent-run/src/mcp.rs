@@ -3,15 +3,45 @@
 use std::{
     env, fs,
     path::{Path, PathBuf},
+    pin::pin,
+    time::Duration,
 };
 
-use agent_mcp::{Bridge, Servers};
+use agent_mcp::{Bridge, Servers, Times};
 use agent_process::{Launcher, Place, Trust};
-use agent_tool_core::CardQueue;
+use agent_tool_core::{CardQueue, for_person};
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
 
-use crate::config::Config;
+use crate::{
+    config::Config,
+    style::{FAINT, in_style, remark},
+};
+
+/// Who waits longer for servers is told for which.
+const QUIET: Duration = Duration::from_millis(1_500);
+
+/// The tools of ours that call no other tool.
+const ALONE: [&str; 13] = [
+    "apply_patch",
+    "ask_user",
+    "ast_edit",
+    "ast_grep",
+    "debug",
+    "edit",
+    "lsp",
+    "lsp_rename",
+    "read",
+    "resolve",
+    "search",
+    "shell",
+    "write",
+];
+
+/// Whether a call of this tool needs no server: it is ours, and calls no other one, as a cell or a worker may.
+pub(crate) fn is_ours_alone(tool: &str) -> bool {
+    ALONE.contains(&tool)
+}
 
 /// The servers of the person's own file, and those of the files that flags name, whose word counts where both have a name.
 pub(crate) fn servers(own: toml::Table, files: &[PathBuf]) -> Result<Servers> {
@@ -37,11 +67,23 @@ pub(crate) async fn connect(
     cards: &CardQueue,
 ) -> Bridge {
     let roots = config.roots.iter().map(|(_, path)| path);
-    Bridge::builder(launcher, folder(config))
+    let builder = Bridge::builder(launcher, folder(config))
         .place(Place::new(roots).trust(trust))
-        .cards(cards.clone())
-        .connect(config.mcp.clone())
-        .await
+        .cards(cards.clone());
+    let waiting = builder.waiting();
+    let mut connecting = pin!(builder.connect(config.mcp.clone()));
+    tokio::select! {
+        bridge = &mut connecting => return bridge,
+        () = tokio::time::sleep(QUIET) => {}
+    }
+    let names = waiting.names();
+    if !names.is_empty() {
+        let servers = if names.len() == 1 { "server" } else { "servers" };
+        let (names, most) = (for_person(&names.join(", ")), Times::new().connect.as_secs());
+        let said = format!("waiting for the MCP {servers} {names} to start, for up to {most} s");
+        remark(in_style(FAINT, said));
+    }
+    connecting.await
 }
 
 /// Where servers start that name no folder of their own: a package runner takes programs from where it starts, so in the checkout

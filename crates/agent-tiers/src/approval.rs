@@ -197,10 +197,11 @@ fn card(spec: &ToolSpec, cx: &Context, preview: Preview, policy: Policy) -> Card
     };
     let mut card = Card::new(CardKind::Permission, id, cx.call_id().clone(), title);
     card.asked_by = cx.callers().to_vec();
-    card.body = match spec.tier {
-        Tier::Read => format!("{} has no side effects", spec.name),
-        Tier::Write => format!("{} changes files", spec.name),
-        Tier::Exec => format!("{} starts or drives a process", spec.name),
+    card.body = match (&preview.reason, spec.tier) {
+        (Some(reason), _) => reason.clone(),
+        (None, Tier::Read) => format!("{} has no side effects", spec.name),
+        (None, Tier::Write) => format!("{} changes files", spec.name),
+        (None, Tier::Exec) => format!("{} starts or drives a process", spec.name),
     };
     card.preview = Some(preview);
     let offered = OPTIONS

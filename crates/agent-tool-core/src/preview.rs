@@ -63,6 +63,9 @@ pub struct Preview {
     /// and refuses with `Conflict` where the fingerprint differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
+    /// Why it is asked about, where the tier does not say it truly: a card has it in place of that. It goes no further.
+    #[serde(skip)]
+    pub reason: Option<String>,
 }
 
 /// How many characters of the arguments the default preview shows.
@@ -79,6 +82,7 @@ impl Preview {
             locations: Vec::new(),
             changes: Vec::new(),
             fingerprint: None,
+            reason: None,
         }
     }
 

@@ -52,6 +52,13 @@ pub(crate) fn is_shown_with(line: &[u8], extent: Extent, text: &str) -> bool {
     !is_plain(line) && show(line, Room::Chars(usize::MAX), LineEnds::None).text.contains(text)
 }
 
+/// Whether `text` could stand where a line is shown in another form than its own: with a part of what stands for a control
+/// character, or for a byte that is no UTF-8. What has no such part is found in the lines as they are.
+pub(crate) fn may_be_written_out(text: &str) -> bool {
+    let within = |c: char| matches!(c, 'u' | '{' | '0'..='9' | 'a'..='f');
+    text.contains(['\\', '}', '\u{fffd}']) || text.chars().all(within)
+}
+
 fn whole(line: &[u8], extent: Extent) -> &[u8] {
     if extent == Extent::Beginning { without_partial(line) } else { line }
 }
@@ -90,5 +97,28 @@ fn without_partial(text: &[u8]) -> &[u8] {
     match str::from_utf8(text) {
         Err(error) if error.error_len().is_none() => &text[..error.valid_up_to()],
         _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_of_a_written_form_may_be_written_out() {
+        let line = b"ab\x1bcd\xffe\x9f\xc2\x9ff";
+        let text = show(line, Room::Chars(99), LineEnds::None).text;
+        assert_eq!(text, "ab\\u{1b}cd\u{fffd}e\u{fffd}\\u{9f}f");
+        let own = ["a", "b", "c", "d", "e", "f", "ab", "cd"];
+        let ends: Vec<_> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+        for (index, start) in ends.iter().enumerate() {
+            for end in &ends[index + 1..] {
+                let part = &text[*start..*end];
+                assert!(own.contains(&part) || may_be_written_out(part), "{part}");
+            }
+        }
+        for own in ["ERROR", "disk full", "needle", "0 files", "[31m"] {
+            assert!(!may_be_written_out(own), "{own}");
+        }
     }
 }

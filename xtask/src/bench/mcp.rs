@@ -26,18 +26,26 @@ const LOG_BYTES: usize = 5_000_000;
 pub fn bench() -> Result<()> {
     setup::setup()?;
     let program = built()?;
-    let root = sample()?;
-    let ours = || {
+    let root = sample("bench-mcp", "")?;
+    let coloured = sample("bench-mcp-coloured", "\u{1b}[31m")?;
+    let of = |root: &Path| {
         let mut command = Command::new(&program);
-        command.arg("--root").arg(&root);
+        command.arg("--root").arg(root);
         command
     };
+    let ours = || of(&root);
     let theirs = || {
         let mut command = Command::new(sh::root().join(".tools/mcp/bin/python"));
         command.arg(sh::root().join("xtask/src/bench/mcp_peer.py")).arg(&root);
         command
     };
-    search(&mut Connection::open(ours())?, &root)?;
+    let mut connection = Connection::open(ours())?;
+    search(&mut connection, &root, ["log_search over 5 MB", "(bound 1.5)"], "needle")?;
+    protocol(&mut connection)?;
+    let mut connection = Connection::open(of(&coloured))?;
+    search(&mut connection, &coloured, ["  of coloured lines ", "(bound 1.5)"], "needle")?;
+    // By what is shown of a line alone, which makes that of each.
+    search(&mut connection, &coloured, ["  as it is shown    ", ""], "\\u{1b}[31mERROR")?;
     calls(ours(), theirs())?;
     start(ours, theirs)
 }
@@ -49,16 +57,19 @@ fn built() -> Result<PathBuf> {
     sh::executable(&messages, "notes-mcp").context("cargo named no program `notes-mcp`")
 }
 
-/// An application below `target`, with a log of exactly what a search looks at and one line at its end to find.
-fn sample() -> Result<PathBuf> {
-    let root = sh::root().join("target/bench-mcp");
+/// An application below `target`, with a log of exactly what a search looks at and one line at its end to find. What is before
+/// each level may be an escape sequence.
+fn sample(name: &str, before: &str) -> Result<PathBuf> {
+    let root = sh::root().join("target").join(name);
     fs::create_dir_all(root.join("app/logs"))?;
     fs::create_dir_all(root.join("app/data/notes"))?;
     let mut log = String::with_capacity(LOG_BYTES);
-    let last = "2026-03-18 06:52:11 ERROR   store: cannot save needle.md for mira: No space left on device\n";
+    let last = format!(
+        "2026-03-18 06:52:11 {before}ERROR   store: cannot save needle.md for mira: No space left on device\n"
+    );
     for n in 0.. {
         let line = format!(
-            "2026-03-18 {:02}:{:02}:{:02} INFO    store: saved work/plan-{n}.md for mira in {} ms\n",
+            "2026-03-18 {:02}:{:02}:{:02} {before}INFO    store: saved work/plan-{n}.md for mira in {} ms\n",
             n / 3600 % 24,
             n / 60 % 60,
             n % 60,
@@ -71,16 +82,21 @@ fn sample() -> Result<PathBuf> {
     }
     log.push_str(&"-".repeat(LOG_BYTES - log.len() - last.len() - 1));
     log.push('\n');
-    log.push_str(last);
+    log.push_str(&last);
     fs::write(root.join("app/logs/app.log"), log)?;
     fs::write(root.join("app/data/notes/plan.md"), "# Plan\n\nThings to do.\n".repeat(10))?;
     Ok(root)
 }
 
-/// The bounds: 1.5 times ripgrep's time, and 200 µs for what the protocol adds to a call.
-fn search(connection: &mut Connection, root: &Path) -> Result<()> {
+/// Beside ripgrep, which looks for what is in the lines as they are: 1.5 times its time is the bound for that.
+fn search(
+    connection: &mut Connection,
+    root: &Path,
+    [what, bound]: [&str; 2],
+    text: &str,
+) -> Result<()> {
     let log = root.join("app/logs/app.log");
-    let arguments = json!({"text": "needle", "limit": 50});
+    let arguments = json!({"text": text, "limit": 50});
     let found = connection.call("log_search", &arguments)?;
     let data = &found["result"]["structuredContent"];
     if data["matches"].as_array().map(Vec::len) != Some(1) || data["scanned_bytes"] != LOG_BYTES {
@@ -92,14 +108,19 @@ fn search(connection: &mut Connection, root: &Path) -> Result<()> {
         theirs.push(seconds(|| ripgrep(&log))?);
     }
     let [ours, theirs] = [ours, theirs].map(|times| median(times.into_iter()));
-    // Refused before anything is opened, so that only the protocol is left.
-    let bare = 1.0 / rate(connection, "note_read", &json!({"name": ""}))?;
     println!(
-        "log_search over 5 MB  {:8.2} ms   ripgrep {:8.2} ms   {:5.2} of its time (bound 1.5)",
+        "{what}  {:8.2} ms   ripgrep {:8.2} ms   {:5.2} of its time {bound}",
         ours * 1e3,
         theirs * 1e3,
         ours / theirs
     );
+    Ok(())
+}
+
+/// The bound: 200 µs for what the protocol adds to a call.
+fn protocol(connection: &mut Connection) -> Result<()> {
+    // Refused before anything is opened, so that only the protocol is left.
+    let bare = 1.0 / rate(connection, "note_read", &json!({"name": ""}))?;
     println!("the protocol, a call  {:8.0} µs                         (bound 200)", bare * 1e6);
     Ok(())
 }

@@ -1,6 +1,12 @@
 //! From a configuration to a server that answers.
 
-use std::{collections::BTreeMap, fmt, path::PathBuf, sync::atomic::AtomicBool, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    path::PathBuf,
+    sync::{OnceLock, atomic::AtomicBool},
+    time::Duration,
+};
 
 use agent_process::{
     EnvironmentRule, ExitReport, Finder, Launcher, Place, Process, Program, Wanted,
@@ -12,7 +18,7 @@ use rmcp::{
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-use super::Connection;
+use super::{Connection, doubt::Doubt};
 use crate::{
     config::{ServerConfig, expanded, referenced},
     elicit::Asker,
@@ -166,6 +172,8 @@ impl Start {
             calls,
             asker,
             answered: AtomicBool::new(false),
+            doubt: Doubt::default(),
+            given_up: OnceLock::new(),
             era,
             says_it_is,
         }

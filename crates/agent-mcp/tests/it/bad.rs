@@ -23,15 +23,21 @@ fn why(bridge: &agent_mcp::Bridge) -> String {
 pub(crate) async fn a_silent_server_costs_its_time_and_no_other_server() {
     let bed = Bed::new().times(|times| {
         times.probe = Duration::from_millis(100);
-        times.connect = Duration::from_millis(400);
+        times.connect = Duration::from_millis(1_500);
     });
     let (silent, log) = bed.server("silent", &script().flaw(Flaw::Silent));
     let (good, _) = bed.server("very_good", &script());
     let begun = Instant::now();
-    let bridge =
-        bed.bridge(Servers::default().with("silent", silent).with("very_good", good)).await;
+    let builder = bed.builder();
+    let waiting = builder.waiting();
+    assert_eq!(waiting.names(), [""; 0]);
+    let connecting =
+        builder.connect(Servers::default().with("silent", silent).with("very_good", good));
+    let alone = until("the silent one is the last", || waiting.names() == ["silent"]);
+    let (bridge, ()) = tokio::join!(connecting, alone);
+    assert_eq!(waiting.names(), [""; 0]);
     assert!(begun.elapsed() < SOON);
-    assert_eq!(why(&bridge), "it answered nothing within 0.4 s");
+    assert_eq!(why(&bridge), "it answered nothing within 1.5 s");
     let methods: Vec<_> = log.messages().iter().map(|message| message["method"].clone()).collect();
     assert_eq!(methods, [json!("server/discover"), json!("initialize")]);
     call(&bridge, "mcp__very_good__t", json!({})).await.unwrap();
@@ -266,8 +272,13 @@ pub(crate) async fn a_call_that_takes_too_long_is_cancelled_and_its_fate_is_unkn
     until("it is told", || log.of("notifications/cancelled").len() == 1).await;
     let sent = log.of("tools/call")[0]["id"].clone();
     assert_eq!(log.of("notifications/cancelled")[0]["params"]["requestId"], sent);
+    let before = bed.processes();
+    let output = call(&bridge, "mcp__s__t", json!({})).await.unwrap();
+    assert_eq!(output.parts.len(), 2, "{output:?}");
+    assert_eq!(log.of("server/discover").len(), 2, "it was asked whether it is there");
+    assert_eq!(bed.processes(), before, "the server is the same one");
     call(&bridge, "mcp__s__t", json!({})).await.unwrap();
-    assert_eq!(log.of("server/discover").len(), 1, "the server is the same one");
+    assert_eq!(log.of("server/discover").len(), 2, "and it is not asked again");
 }
 
 pub(crate) async fn a_call_that_is_dropped_is_cancelled() {

@@ -169,6 +169,33 @@ pub(crate) async fn a_result_is_held_to_the_servers_own_promise() {
     call(&bridge, "mcp__s__odd", json!({})).await.unwrap();
 }
 
+pub(crate) async fn a_text_that_says_something_else_than_its_structure_is_told() {
+    let bed = Bed::new();
+    let both = |text: &str, structured: Value| {
+        Does::Answer(
+            json!({"content": [{"type": "text", "text": text}], "structuredContent": structured}),
+        )
+    };
+    let does = [
+        both("{\"deletes\": \"everything\"}", json!({"deletes": "nothing"})),
+        both("{\"deletes\": \"nothing\"}", json!({"deletes": "nothing"})),
+        both("it deletes nothing", json!({"deletes": "nothing"})),
+        both("[1, 2]", json!({"result": [1, 2]})),
+    ];
+    let (bridge, _) = bed.one(&Script::new(Speaks::Stateless).tool(listed("t"), does)).await;
+    let output = call(&bridge, "mcp__s__t", json!({})).await.unwrap();
+    let Part::Text { text } = &output.parts[2] else { panic!("{output:?}") };
+    assert!(
+        text.starts_with("[its text is JSON and differs from its structured content")
+            && text.ends_with("\n{\"deletes\":\"nothing\"}"),
+        "{text}"
+    );
+    for _ in 0..3 {
+        let output = call(&bridge, "mcp__s__t", json!({})).await.unwrap();
+        assert_eq!(output.parts.len(), 2, "{output:?}");
+    }
+}
+
 pub(crate) async fn a_failure_is_told_in_the_servers_words_as_data() {
     let bed = Bed::new();
     let does = [

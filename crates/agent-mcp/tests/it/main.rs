@@ -5,6 +5,7 @@
 mod bad;
 mod calls;
 mod ends;
+mod hangs;
 mod lists;
 mod live;
 mod person;
@@ -58,6 +59,7 @@ fn main() {
             arguments_that_cannot_be_right_are_not_sent
             what_a_servers_schema_allows_reaches_it
             a_result_is_held_to_the_servers_own_promise
+            a_text_that_says_something_else_than_its_structure_is_told
             a_failure_is_told_in_the_servers_words_as_data
             what_a_server_returns_is_cleaned_and_marked
             progress_is_told_and_never_backwards
@@ -88,6 +90,11 @@ fn main() {
             a_call_that_takes_too_long_is_cancelled_and_its_fate_is_unknown
             a_call_that_is_dropped_is_cancelled
             an_answer_that_is_too_large_fails_its_call_at_once;
+        hangs:
+            a_server_that_hangs_is_ended_and_started_again_for_the_next_call
+            what_a_server_tells_while_it_hangs_does_not_save_it
+            a_call_with_less_time_than_the_question_says_so_and_a_later_one_gets_through
+            a_call_whose_time_is_not_over_is_not_ended_for_another_one;
         ends:
             a_bridge_that_is_dropped_leaves_no_process
             a_server_is_ended_by_the_end_of_its_input_first
@@ -98,6 +105,7 @@ fn main() {
             no_answer_chooses_for_a_person
             a_question_that_is_no_form_is_not_shown
             a_card_goes_with_its_call
+            who_declined_is_not_asked_again_by_the_same_call
             a_server_that_asks_without_end_is_stopped;
         preview:
             a_card_shows_the_earlier_result_that_gave_the_value_out

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use agent_mcp::Servers;
 use agent_testkit::mcp::{Does, Script, Speaks, tool as listed};
-use agent_tool_core::{Card, CardKind, Reply};
+use agent_tool_core::{Card, CardKind, Part, Reply};
 use serde_json::{Value, json};
 
 use crate::support::{Bed, Person, call, until};
@@ -163,6 +163,50 @@ pub(crate) async fn a_card_goes_with_its_call() {
             } => {}
         }
         until("the card is gone", || *person.open.lock().unwrap() == 0).await;
+    }
+}
+
+pub(crate) async fn who_declined_is_not_asked_again_by_the_same_call() {
+    let cases: [(Reply, &str, &str); 2] = [
+        (Reply::Skipped, "decline", "the person declined what the server asked"),
+        (Reply::Withdrawn, "cancel", "nobody answered what the server asked"),
+    ];
+    let schema = json!({"type": "object", "required": ["sure"], "properties": {"sure": {"type": "boolean"}}});
+    let sure = json!({"message": "Sure?", "requestedSchema": schema});
+    for (reply, action, said) in cases {
+        let answer = reply.clone();
+        let person = Person::new(move |_| Some(answer.clone()));
+        let bed = Bed::new().person(&person);
+        let question = json!({"method": "elicitation/create", "params": sure.clone()});
+        let asks = json!({"resultType": "input_required", "inputRequests": {"q": question}});
+        let does = [Does::Answer(asks.clone()), Does::Answer(asks), Does::text("as you like")];
+        let (bridge, log) = bed.one(&Script::new(Speaks::Stateless).tool(listed("t"), does)).await;
+        let output = call(&bridge, "mcp__s__t", json!({})).await.unwrap();
+        assert_eq!(person.titles(), ["the MCP server s asks: sure"]);
+        let again = format!(
+            "[{said}; it asked once more for this call, and was told the same without a card]"
+        );
+        assert_eq!(output.parts[0], Part::text(again));
+        let told: Vec<_> = log.of("tools/call")[1..]
+            .iter()
+            .map(|sent| sent["params"]["inputResponses"]["q"]["action"].clone())
+            .collect();
+        assert_eq!(told, [action, action]);
+
+        let answer = reply.clone();
+        let person = Person::new(move |_| Some(answer.clone()));
+        let bed = Bed::new().person(&person);
+        let insists = Does::Insist(4, "elicitation/create".to_owned(), sure.clone());
+        let script = Script::new(Speaks::Initialize).tool(listed("t"), [insists, Does::Echo]);
+        let (bridge, _) = bed.one(&script).await;
+        let output = call(&bridge, "mcp__s__t", json!({})).await.unwrap();
+        assert_eq!(person.titles().len(), 1);
+        let text = output.joined_text();
+        assert!(text.contains(&format!("{said}; it asked 3 times more for this call")), "{text}");
+        assert!(text.ends_with(&json!({"action": action}).to_string()), "{text}");
+        // The next call may ask.
+        let output = call(&bridge, "mcp__s__t", json!({})).await.unwrap();
+        assert_eq!(output.parts.len(), 2, "{output:?}");
     }
 }
 

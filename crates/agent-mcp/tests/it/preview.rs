@@ -13,6 +13,8 @@ async fn body(bridge: &agent_mcp::Bridge, name: &str, args: Value) -> String {
     let cx = context("call_9", Arc::new(Nothing));
     let preview = tool(bridge, name).preview(&args, &cx).await.unwrap();
     assert_eq!((preview.title, preview.kind), (format!("call {name}"), PreviewKind::Execute));
+    let reason = preview.reason.unwrap();
+    assert!(reason.starts_with(&format!("{name} is a tool of the MCP server ")), "{reason}");
     preview.body
 }
 
@@ -45,7 +47,7 @@ pub(crate) async fn a_card_shows_the_earlier_result_that_gave_the_value_out() {
 
 pub(crate) async fn what_is_quoted_is_bounded_and_of_the_same_server() {
     let bed = Bed::new();
-    let lines = format!("id-0001\n{}", "a line of it\n".repeat(2_000));
+    let lines = format!("id-0001\n{}and then all is deleted", "a line of it\n".repeat(2_000));
     let script = Script::new(Speaks::Stateless)
         .tool(listed("list"), [Does::text(&lines)])
         .tool(
@@ -64,7 +66,13 @@ pub(crate) async fn what_is_quoted_is_bounded_and_of_the_same_server() {
     let quoted = body(&bridge, "mcp__one__use", args.clone()).await;
     assert!(quoted.chars().count() < 6_000, "{}", quoted.chars().count());
     let total = lines.chars().count();
-    assert!(quoted.contains(&format!("… {} more characters", total - 4_000)), "{quoted}");
+    let cut = format!(
+        "… {} more characters, which the result of that call has, and at its end\n",
+        total - 4_000
+    );
+    let (_, end) = quoted.split_once(&cut).unwrap();
+    let end = end.lines().take_while(|line| line.starts_with("> ")).last().unwrap();
+    assert_eq!(end, "> and then all is deleted");
     assert!(
         quoted.ends_with("`b[0]`, id-0001, is from mcp__one__list's result of call c1 too"),
         "{quoted}"
@@ -75,7 +83,7 @@ pub(crate) async fn what_is_quoted_is_bounded_and_of_the_same_server() {
     );
     let lines = quoted.split("which said\n").nth(1).unwrap();
     let lines: Vec<_> = lines.lines().take_while(|line| !line.starts_with('…')).collect();
-    assert!(lines.len() > 300 && lines.iter().all(|line| line.starts_with("> ")));
+    assert!(lines.len() > 200 && lines.iter().all(|line| line.starts_with("> ")));
     let other = body(&bridge, "mcp__two__use", args).await;
     assert!(!other.contains("is from"), "{other}");
 }

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agent_mcp::{Bridge, ServerConfig, Servers, Times};
+use agent_mcp::{Bridge, BridgeBuilder, ServerConfig, Servers, Times};
 use agent_process::{Guard, Launcher};
 use agent_testkit::mcp::{Log, Script};
 use agent_tool_core::{
@@ -51,14 +51,16 @@ impl Bed {
     }
 
     pub(crate) async fn bridge(&self, servers: Servers) -> Bridge {
+        self.builder().connect(servers).await
+    }
+
+    pub(crate) fn builder(&self) -> BridgeBuilder {
         let launcher = Launcher::new(Guard::new());
         let builder = Bridge::builder(launcher, self.folder.path()).times(self.times);
         match self.cards.clone() {
             Some(cards) => builder.cards(cards),
             None => builder,
         }
-        .connect(servers)
-        .await
     }
 
     /// A bridge to one scripted server, `s`.

@@ -4,13 +4,16 @@ use std::{
     collections::HashMap,
     path::PathBuf,
     pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use agent_ask::Conversation;
 use agent_astgrep::Trees;
 use agent_mcp::Bridge;
-use agent_tiers::{ResultLine, Run, View, Watcher, What};
+use agent_tiers::{LiveCall, ResultLine, Run, View, WaitsFor, Watcher, What};
 use agent_tool_core::{
     CallId, Dispatch as _, ErrorKind, Limits, Tier, Tool, ToolCall, ToolError, ToolResult,
 };
@@ -56,7 +59,7 @@ pub(crate) struct Session<'a> {
 
 /// What there is once the host has initialized.
 struct Served {
-    run: Run,
+    run: Arc<Run>,
     main: View,
     views: HashMap<String, View>,
     cards: HostCards,
@@ -298,7 +301,8 @@ impl<'a> Session<'a> {
             },
         };
         let (views, cancels) = (HashMap::new(), Cancels::default());
-        self.served = Some(Served { run, main: view, views, cards, workers, mcp, cancels });
+        self.served =
+            Some(Served { run: Arc::new(run), main: view, views, cards, workers, mcp, cancels });
         write(&answer)
     }
 
@@ -417,12 +421,33 @@ impl Served {
             live.insert(call_id.clone(), cancel);
         }
         let peer = peer.clone();
+        let run = Arc::downgrade(&self.run);
         work.spawn(async move {
             let call = ToolCall::new(name.clone(), args).with_id(call_id.clone());
-            let result = tokio::select! {
+            let tier =
+                view.specs().into_iter().find(|spec| spec.name == name).map(|spec| spec.tier);
+            let begun = AtomicBool::new(false);
+            let calling = async {
                 // A host that stops reading stops new calls.
-                result = async { peer.outbox().room().await; view.call(call).await } => result,
-                _ = cancelled => cancelled_call(&name),
+                peer.outbox().room().await;
+                begun.store(true, Ordering::Relaxed);
+                view.call(call).await
+            };
+            // How far the call is is looked at before it is dropped.
+            let cancelled = async {
+                let _ = cancelled.await;
+                let is_live = |live: &LiveCall| live.call_id == call_id;
+                let live = run.upgrade().and_then(|run| run.live_calls().into_iter().find(is_live));
+                match (begun.load(Ordering::Relaxed), live.map(|live| live.waits_for)) {
+                    (false, _) | (_, Some(WaitsFor::Approval | WaitsFor::Turn)) => Reached::Nothing,
+                    _ if tier == Some(Tier::Read) => Reached::Reading,
+                    _ => Reached::Work,
+                }
+            };
+            let result = tokio::select! {
+                biased;
+                result = calling => result,
+                reached = cancelled => cancelled_call(&name, reached),
             };
             lock(&cancels).remove(&call_id);
             peer.respond(&id, write(&ResultLine::new(name, &result)));
@@ -451,8 +476,24 @@ impl Served {
     }
 }
 
-fn cancelled_call(name: &str) -> ToolResult {
-    let message = format!("the host cancelled this call of {name}");
+/// How far a call was when it was cancelled.
+enum Reached {
+    Nothing,
+    /// It was under way, and its tool only reads.
+    Reading,
+    Work,
+}
+
+fn cancelled_call(name: &str, reached: Reached) -> ToolResult {
+    let how = match reached {
+        Reached::Nothing => "before it began, so nothing was done",
+        Reached::Reading => "while it was under way; it only reads, so nothing was changed",
+        Reached::Work => {
+            "while it was under way, so it may have been carried out, all of it or in part; look at what is there before you call it \
+             again"
+        }
+    };
+    let message = format!("the host cancelled this call of {name} {how}");
     Err(ToolError::new(ErrorKind::Cancelled, "cancelled", message))
 }
 

@@ -2,8 +2,9 @@
 
 use std::{
     env,
+    io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -110,6 +111,11 @@ fn a_surface_that_only_looks_has_the_tools_that_a_trusted_server_calls_read_only
         [&["--json"], &plan[..], &["call", "mcp__plans__apply", "{\"plan_id\": \"x\"}"]].concat();
     let answer = trusted.json(&options);
     assert_eq!(answer["error"]["code"], "unknown_tool", "{answer}");
+    assert!(!answer.to_string().contains("surface"), "{answer}");
+    let output = trusted.run(&options);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    let said = "mcp__plans__apply is a tool of the surface `full`, and this run is on `plan`";
+    assert!(errors.contains(said), "{errors}");
 }
 
 #[test]
@@ -161,6 +167,10 @@ fn the_card_of_an_apply_shows_the_plan() {
     ] {
         let call = peer.ask("run/call", json!({"call_id": call_id, "name": name, "args": args}));
         let card = peer.heard("card/present");
+        let reason = format!(
+            "{name} is a tool of the MCP server plans, an external program; what it changes is known to that program alone"
+        );
+        assert_eq!(card["params"]["card"]["body"], reason);
         let preview = &card["params"]["card"]["preview"];
         assert_eq!(preview["title"], format!("call {name}"));
         let body = preview["body"].as_str().expect("a body");
@@ -317,6 +327,69 @@ fn no_server_outlives_its_run_however_that_ends() {
         until_it_runs(&has, "plans.py");
         assert_eq!(killed(peer, signal), code);
     }
+}
+
+#[test]
+fn a_call_that_the_host_cancels_may_have_been_carried_out_and_says_so() {
+    let home = home(json!({"tier": "exec"}));
+    let mut peer = Peer::start(&home, &["--mcp", "mcp.json"]);
+    peer.initialize(&home, json!({"approve": "all"}));
+    let call = peer.ask(
+        "run/call",
+        json!({"call_id": "c1", "name": "shell", "args": {"command": "touch begun; sleep 1000"}}),
+    );
+    let begun = Instant::now();
+    while !home.checkout.path().join("begun").exists() {
+        assert!(begun.elapsed() < PATIENCE, "it did not begin");
+        thread::sleep(Duration::from_millis(10));
+    }
+    peer.notify("$/cancel", json!({"call_id": "c1"}));
+    let error = peer.answer(call)["result"]["error"].clone();
+    let said = "the host cancelled this call of shell while it was under way, so it may have been carried out, all of it or in part; \
+                look at what is there before you call it again";
+    assert_eq!((&error["code"], &error["message"]), (&json!("cancelled"), &json!(said)));
+    peer.request("run/shutdown", json!({}));
+}
+
+/// `sleep` never answers, so whoever started it would wait for it.
+#[test]
+fn a_run_that_waits_for_servers_says_for_which_and_one_of_our_own_tools_alone_does_not_wait() {
+    let silent = json!({"mcpServers": {"silent": {"command": "sleep", "args": ["1000"]}}});
+    let home = Home::new(&[("mcp.json", &silent.to_string()), ("a.txt", "hello\n")]);
+    let begun = Instant::now();
+    let result =
+        home.json(&["--json", "--mcp", "mcp.json", "call", "read", r#"{"path": "a.txt"}"#]);
+    assert_eq!(result["ok"], true, "{result}");
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    // A cell may call any tool.
+    let waits: [&[&str]; 2] = [&["tools"], &["call", "eval", "{}"]];
+    for what in waits {
+        let mut command = home.command(&[&["--json", "--mcp", "mcp.json"], what].concat());
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut line = String::new();
+        let errors = child.stderr.take().expect("a pipe");
+        BufReader::new(errors).read_line(&mut line).expect("a line");
+        assert_eq!(line.trim_end(), "waiting for the MCP server silent to start, for up to 30 s");
+        let killed = Command::new("kill").arg("-TERM").arg(child.id().to_string()).status();
+        assert!(killed.expect("it starts").success());
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+    }
+}
+
+#[test]
+fn who_calls_a_tool_that_needs_approval_is_told_how_to_give_it() {
+    let home = home(json!({}));
+    let mut command = home.command(&["--json", "--mcp", "mcp.json", "call", "mcp__plans__plan"]);
+    let output = command.stdin(Stdio::null()).output().expect("it starts");
+    let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(result["error"]["code"], "no_approver");
+    assert!(!result["error"]["message"].to_string().contains("--approve"), "{result}");
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    let said = "mcp__plans__plan needs approval and nobody was there to give it: `--approve all` lets such calls through, and at a \
+                terminal `--approve ask` shows each of them first";
+    assert!(errors.contains(said), "{errors}");
 }
 
 fn until_it_runs(home: &Home, part: &str) {

@@ -82,7 +82,10 @@ fn every_message_of_a_session_is_as_the_schema_says_and_every_kind_is_seen() {
     let call = peer.ask("run/call", json!({"call_id": "w2", "name": "write", "args": write}));
     peer.heard("card/present");
     peer.notify("$/cancel", json!({"call_id": "w2"}));
-    assert_eq!(peer.answer(call)["result"]["error"]["code"], "cancelled");
+    let cancelled = &peer.answer(call)["result"]["error"];
+    assert_eq!(cancelled["code"], "cancelled");
+    let said = "the host cancelled this call of write before it began, so nothing was done";
+    assert_eq!(cancelled["message"], said);
     assert_eq!(peer.heard("card/withdrawn")["params"]["id"], "permission_w2");
 
     // Tools of the host: one that answers, one that fails, one that is cancelled.

@@ -69,6 +69,10 @@ pub enum Does {
     Folder,
     /// Never answers.
     Silence,
+    /// Never answers, and reads nothing from then on.
+    Hang,
+    /// The same, and tells progress of the call for ever.
+    HangAndTell,
     /// Writes these last words to its error output and ends with this code.
     Die {
         /// The code.
@@ -85,6 +89,8 @@ pub enum Does {
     /// Sends a request of its own with these parameters, waits for what is answered to it, and answers with that. The method is the
     /// first field.
     Ask(String, Value),
+    /// The same so many times, each once the one before was answered. It answers with the last answer.
+    Insist(usize, String, Value),
 }
 
 impl Does {

@@ -225,6 +225,16 @@ impl Server {
             }
             Does::Folder => text(&env::current_dir().unwrap_or_default().to_string_lossy()),
             Does::Silence => Ok(Value::Null),
+            Does::Hang => rest(),
+            Does::HangAndTell => {
+                let token = &params["_meta"]["progressToken"];
+                for progress in 1.. {
+                    let params = json!({"progressToken": token, "progress": progress});
+                    self.write(&json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}));
+                    thread::sleep(Duration::from_millis(20));
+                }
+                rest()
+            }
             Does::Die { code, words } => {
                 let _gone = writeln!(io::stderr(), "{words}");
                 process::exit(code)
@@ -246,26 +256,30 @@ impl Server {
                 }
                 text("done")
             }
-            Does::Ask(method, asked) => {
-                let own = format!("ask-{id}");
-                self.write(
-                    &json!({"jsonrpc": "2.0", "id": own, "method": method, "params": asked}),
-                );
-                let answer = loop {
-                    match self.next() {
-                        None => process::exit(0),
-                        Some(message) if message["id"] == *own => break message,
-                        Some(message) if message["method"] == "notifications/cancelled" => {
-                            return Ok(Value::Null);
-                        }
-                        Some(_) => {}
-                    }
-                };
-                let answer =
-                    answer.get("result").or(answer.get("error")).cloned().unwrap_or_default();
-                text(&answer.to_string())
-            }
+            Does::Ask(method, asked) => self.ask(id, 1, &method, &asked),
+            Does::Insist(times, method, asked) => self.ask(id, times, &method, &asked),
         }
+    }
+
+    /// Asks the client so many times for the call of this id, and answers with the last answer.
+    fn ask(&mut self, id: &Value, times: usize, method: &str, asked: &Value) -> Answered {
+        let mut answer = Value::Null;
+        for number in 1..=times {
+            let own = format!("ask-{id}-{number}");
+            self.write(&json!({"jsonrpc": "2.0", "id": own, "method": method, "params": asked}));
+            answer = loop {
+                match self.next() {
+                    None => process::exit(0),
+                    Some(message) if message["id"] == *own => break message,
+                    Some(message) if message["method"] == "notifications/cancelled" => {
+                        return Ok(Value::Null);
+                    }
+                    Some(_) => {}
+                }
+            };
+        }
+        let answer = answer.get("result").or(answer.get("error")).cloned().unwrap_or_default();
+        Ok(json!({"content": [{"type": "text", "text": answer.to_string()}]}))
     }
 }
 

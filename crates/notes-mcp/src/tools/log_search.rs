@@ -236,7 +236,8 @@ fn written_out<'a>(
     from: usize,
     last: Extent,
 ) -> impl Iterator<Item = usize> + 'a {
-    let mut next = if is_plain(block) { block.len() } else { from };
+    let is_needless = !line::may_be_written_out(text) || is_plain(block);
+    let mut next = if is_needless { block.len() } else { from };
     iter::from_fn(move || {
         while next < block.len() {
             let start = next;
