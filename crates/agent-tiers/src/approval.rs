@@ -235,14 +235,17 @@ fn chosen(reply: &Reply) -> Result<Effect, CardError> {
     chosen.map(|(.., effect)| effect).ok_or_else(|| CardError::new("no single option was chosen"))
 }
 
-enum First<A, B> {
+pub(crate) enum First<A, B> {
     Other(A),
     Own(B),
 }
 
 /// The first of two to be ready. The other is dropped, which withdraws a card. The remembered
 /// answer is looked at first, so that a card that needs no asking is never shown.
-async fn first<A, B>(other: impl Future<Output = A>, own: impl Future<Output = B>) -> First<A, B> {
+pub(crate) async fn first<A, B>(
+    other: impl Future<Output = A>,
+    own: impl Future<Output = B>,
+) -> First<A, B> {
     let mut other = pin!(other);
     let mut own = pin!(own);
     poll_fn(|cx| {

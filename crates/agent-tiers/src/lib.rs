@@ -20,6 +20,7 @@ mod transcript;
 mod turns;
 mod unknown;
 mod view;
+mod waits;
 mod watch;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -100,7 +100,7 @@ impl Workers {
         let identity = Identity { index, id, label: order.label, tier: order.tier, authority };
         // An id of its own, which no call has: the call that spawns is over soon, and what is over
         // calls no more.
-        let call_id = CallId::new(format!("worker_{}", identity.id));
+        let call_id = call_id(&identity.id);
         let caller = Caller::new(cx.call_id().clone(), identity.name());
         let cx = cx.child(caller, call_id, authority).with_dispatch(dispatch);
         let mut record = Record::new(identity, order.brief.into(), cx);
@@ -326,6 +326,11 @@ impl Drop for Owner {
             drop(killing.scope.end());
         }
     }
+}
+
+/// The id of a worker's surroundings.
+pub(crate) fn call_id(id: &str) -> CallId {
+    CallId::new(format!("worker_{}", id.trim()))
 }
 
 /// Waits until a channel closes, at most until then.

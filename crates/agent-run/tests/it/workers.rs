@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agent_testkit::model::{ModelServer, Rule, Script};
+use agent_testkit::model::{ModelServer, Rule, Script, When};
 use serde_json::{Value, json};
 
 use crate::{home::Home, peer::Peer};
@@ -241,6 +241,46 @@ fn a_permission_that_a_worker_needs_is_a_card_that_names_it() {
     let none = |name: &&String| name.starts_with("vibe_") || *name == "ask_user";
     assert_eq!(offered.iter().filter(none).count(), 0, "{offered:?}");
     assert!(offered.contains(&"write".to_owned()), "{offered:?}");
+    assert!(peer.end().0.success());
+}
+
+// spec: TIER-08, TIER-09
+#[test]
+fn two_workers_that_want_a_shell_at_once_both_get_it() {
+    let shell = |brief: &str| Rule {
+        when: When { last: Some(brief.to_owned()), ..When::default() },
+        ..Rule::call("shell", json!({"command": format!("echo of {brief}")}))
+    };
+    let end = Rule { times: 0, ..Rule::text("done") };
+    let (home, server) = with_model([shell("pears"), shell("plums"), end]);
+    let mut peer = Peer::start(&home, &[]);
+    peer.initialize(&home, json!({"approve": "ask", "vibe": true}));
+    for (call, brief) in [("s1", "pears"), ("s2", "plums")] {
+        peer.call(call, "vibe_spawn", json!({"brief": brief, "label": brief, "tier": "fast"}));
+    }
+    let first = peer.heard("card/present");
+    let began = Instant::now();
+    let shells = |peer: &mut Peer| {
+        let status = peer.request("run/status", json!({}));
+        let calls = status["calls"].as_array().expect("calls").clone();
+        calls.iter().filter(|call| call["name"] == "shell").count()
+    };
+    while shells(&mut peer) < 2 {
+        assert!(began.elapsed() < PATIENCE, "the second one does not wait");
+    }
+    let allow = json!({"reply": {"type": "chosen", "options": ["allow_once"]}});
+    peer.say(&json!({"jsonrpc": "2.0", "id": first["id"], "result": allow}));
+    let second = peer.heard("card/present");
+    assert_ne!(first["params"]["card"]["asked_by"], second["params"]["card"]["asked_by"]);
+    peer.say(&json!({"jsonrpc": "2.0", "id": second["id"], "result": allow}));
+    for id in ["w1", "w2"] {
+        let done = peer.call(id, "vibe_wait", json!({"worker_id": id}));
+        assert_eq!(done["data"]["status"], "done", "{done}");
+    }
+    let told: Vec<String> = server.requests().iter().map(|request| request.last()).collect();
+    for brief in ["of pears", "of plums"] {
+        assert_eq!(told.iter().filter(|told| told.contains(brief)).count(), 1, "{told:?}");
+    }
     assert!(peer.end().0.success());
 }
 
