@@ -11,10 +11,12 @@ use std::{
     time::Duration,
 };
 
+use agent_process::EnvironmentRule;
 use agent_tool_core::Tier;
 use serde_json::{Map, Value};
 
-pub(crate) use self::variables::{expanded, referenced};
+pub(crate) use self::variables::expanded;
+use self::variables::referenced;
 
 /// The key under which hosts keep their servers.
 const SERVERS: &str = "mcpServers";
@@ -143,6 +145,31 @@ impl Servers {
         let configs = self.entries.values().filter_map(|entry| entry.as_ref().ok());
         configs.flat_map(|config| config.env.values()).flat_map(|value| referenced(value)).collect()
     }
+
+    /// What servers are given that a name says is a secret, as it is now, each under the name of its variable: the server's own or
+    /// the one of the environment that it refers to.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<(String, String)> {
+        let lookup = |name: &str| std::env::var(name).ok();
+        let configs = self.entries.values().filter_map(|entry| entry.as_ref().ok());
+        let given = configs.flat_map(|config| &config.env).flat_map(|(name, value)| {
+            let referenced = referenced(value).into_iter();
+            let referenced = referenced.filter_map(|name| Some((lookup(&name)?, name)));
+            let own = expanded(value, lookup).ok().map(|value| (value, name.clone()));
+            referenced.chain(own).map(|(value, name)| (name, value)).collect::<Vec<_>>()
+        });
+        given.filter(|(name, _)| reads_like_a_secret(name)).collect()
+    }
+}
+
+/// Whether a variable of a server's is one that nobody else is to read: its name reads like a secret, or it refers to the
+/// environment.
+pub(crate) fn is_secret(name: &str, value: &str) -> bool {
+    reads_like_a_secret(name) || !referenced(value).is_empty()
+}
+
+fn reads_like_a_secret(name: &str) -> bool {
+    !EnvironmentRule::new().passes(name.as_ref())
 }
 
 impl ServerConfig {

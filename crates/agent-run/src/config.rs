@@ -12,13 +12,14 @@ use std::{
 
 use agent_mcp::Servers;
 use agent_tiers::Surface;
+use agent_tool_core::Secrets;
 use anyhow::{Context, Result, anyhow};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     args::{Approve, Options, surface},
     mcp,
-    models::ModelConfig,
+    models::{ModelConfig, PROVIDER_KEYS},
     trust::{self, Trust},
     workers::WorkersConfig,
 };
@@ -217,6 +218,16 @@ impl Config {
     /// The canonical path of the working directory: the checkout that is trusted or not.
     pub(crate) fn working(&self) -> &Path {
         &self.roots[0].1
+    }
+
+    /// The keys of models and the tokens of MCP servers as they are now, which no result and no record has. The providers' own
+    /// variables count, whatever model this is.
+    pub(crate) fn secrets(&self) -> Secrets {
+        let models = std::iter::once(&self.model).chain(self.workers.models());
+        let keys = models.filter_map(ModelConfig::key_variable).chain(PROVIDER_KEYS);
+        let keys = keys.filter_map(|name| Some((name.to_owned(), env::var(name).ok()?)));
+        let trimmed = |(name, value): (String, String)| (name, value.trim().to_owned());
+        Secrets::new(keys.map(trimmed).chain(self.mcp.secrets()))
     }
 
     /// The variables that hold keys of models and tokens of MCP servers, which no child gets but the one that they are for.

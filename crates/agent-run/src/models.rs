@@ -11,6 +11,9 @@ use serde::Deserialize;
 const ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
 const OPENAI_KEY: &str = "OPENAI_API_KEY";
 
+/// The variables in which every provider has its key.
+pub(crate) const PROVIDER_KEYS: [&str; 2] = [ANTHROPIC_KEY, OPENAI_KEY];
+
 /// So long is no name of a variable that looks like a key.
 const KEY_CHARS: usize = 20;
 

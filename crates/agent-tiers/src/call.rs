@@ -12,6 +12,7 @@ use crate::{
     Outcome, View, WaitsFor, What,
     approval::{First, first},
     calls::{Open, ROOT},
+    hiding::hide,
     run::Shared,
 };
 
@@ -43,7 +44,11 @@ impl Arrival {
         let surface = view.surface();
         run.log.push(|| {
             let tier = tool.as_ref().ok().map(|tool| tool.spec().tier);
-            What::started(live.id.clone(), chain.clone(), &call, tier, surface)
+            let mut what = What::started(live.id.clone(), chain.clone(), &call, tier, surface);
+            if let What::Started { args, .. } = &mut what {
+                run.log.hiding.secrets.hidden_in(args);
+            }
+            what
         });
         let ceiling = parent.ceiling().min(view.authority.ceiling).min(surface.cap());
         let inner = view.held_by(Arc::clone(&live), ceiling);
@@ -69,6 +74,7 @@ impl Arrival {
         );
         let result = self.run().instrument(span.clone()).await;
         drop(self.place.take());
+        let result = hide(&self.view.run.log.hiding.secrets, result);
         let result = self.view.run.budget.apply(&self.open.live.id, result);
         if let Err(error) = &result {
             span.record("error.type", &*error.code);

@@ -191,6 +191,7 @@ impl Open {
     pub(crate) fn finish(&self, result: &ToolResult) {
         if self.leave() {
             let live = &self.live;
+            self.log.tell_rest(&live.id);
             self.log.push(|| What::finished(live.id.clone(), result, live.ms()));
         }
     }
@@ -210,6 +211,7 @@ impl Drop for Open {
     fn drop(&mut self) {
         if self.leave() {
             let live = &self.live;
+            self.log.tell_rest(&live.id);
             self.log.push(|| What::Cancelled { call_id: live.id.clone(), ms: live.ms() });
         }
     }

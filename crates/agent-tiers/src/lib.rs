@@ -5,6 +5,7 @@ mod budget;
 mod call;
 mod calls;
 mod guardrail;
+mod hiding;
 mod json;
 mod log;
 mod memory;

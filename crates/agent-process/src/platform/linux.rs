@@ -1,5 +1,7 @@
 use std::{fs, io, path::PathBuf};
 
+use rustix::process::DumpableBehavior;
+
 use super::Entry;
 
 /// Whether the system lists its processes.
@@ -29,6 +31,10 @@ pub(crate) fn environment_value(id: u32, name: &str) -> Option<Vec<u8>> {
 /// The running program's file, the right one even where it was replaced or deleted since.
 pub(crate) fn own_program() -> io::Result<PathBuf> {
     Ok(PathBuf::from("/proc/self/exe"))
+}
+
+pub(crate) fn close_to_others() -> io::Result<()> {
+    Ok(rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
 }
 
 /// proc_pid_stat(5). The name in parentheses may hold anything, so the fields are counted from the last one.
