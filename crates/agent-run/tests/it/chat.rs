@@ -66,7 +66,21 @@ fn a_prompt_is_answered_without_a_person_and_what_asks_is_refused() {
     );
     assert_eq!(home.file("b.txt"), "new");
 
-    let (_, out, _) = once(&home, &["-p", "look", "--output", "stream-json"]);
+    assert_eq!(result["refused"], json!([]));
+
+    let (code, out, said) = once(&home, &["-p", "look", "--output", "json"]);
+    let result: Value = serde_json::from_str(&out).expect("one object");
+    // `ok` says that the model was done, not that it was let.
+    assert_eq!((code, &result["ok"]), (Some(0), &json!(true)));
+    let refused = &result["refused"][0];
+    assert_eq!((&refused["tool"], &refused["code"]), (&json!("write"), &json!("no_approver")));
+    assert_eq!((&refused["about"], &result["refused"][1]), (&json!("path=b.txt"), &Value::Null));
+    assert!(said.contains("refused: write path=b.txt (no_approver)"), "{said}");
+
+    let (_, out, said) = once(&home, &["-p", "look", "--output", "stream-json"]);
+    assert!(!said.contains("refused"), "it is in the stream: {said}");
+    let last: Value = serde_json::from_str(out.lines().last().expect("a line")).expect("JSON");
+    assert_eq!(last["refused"][0]["tool"], "write");
     let types: Vec<String> = out
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).expect("an object")["type"].to_string())
@@ -74,6 +88,35 @@ fn a_prompt_is_answered_without_a_person_and_what_asks_is_refused() {
     let first = types.iter().position(|kind| kind == "\"call\"").expect("a call");
     assert!(types[first..].contains(&"\"call_result\"".to_owned()), "{types:?}");
     assert_eq!(types.last().map(String::as_str), Some("\"result\""), "{types:?}");
+}
+
+// spec: ASK-03
+#[test]
+fn a_question_that_nobody_was_asked_is_said() {
+    let ask = Rule::call("ask_user", json!({"question": "Which port?"}));
+    let end = Rule { times: 0, ..Rule::text("I took 80.") };
+    for output in ["text", "json"] {
+        let (home, _server) = talking(&[], vec![ask.clone(), end.clone()]);
+        let (code, out, said) = once(&home, &["-p", "serve it", "--output", output]);
+        assert_eq!(code, Some(0));
+        assert!(said.contains("not asked: ask_user") && said.contains("Which port?"), "{said}");
+        if output == "json" {
+            let result: Value = serde_json::from_str(&out).expect("one object");
+            assert_eq!(result["refused"][0]["tool"], "ask_user");
+            assert_eq!(result["refused"][0]["code"], "unknown_tool");
+        }
+    }
+}
+
+#[test]
+fn a_request_that_is_made_again_is_said_whatever_is_printed() {
+    for output in ["json", "stream-json"] {
+        let fails = Rule::fail(529, "overloaded_error", "try later");
+        let (home, _server) = talking(&[], vec![fails, Rule::text("Here I am.")]);
+        let (code, _, said) = once(&home, &["-p", "hello", "--output", output]);
+        assert_eq!(code, Some(0));
+        assert!(said.contains("asked again in") && said.contains("(time 1)"), "{said}");
+    }
 }
 
 // spec: MCP-01
