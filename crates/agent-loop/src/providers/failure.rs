@@ -195,8 +195,14 @@ fn unreadable(server: &Server<'_>) -> ModelError {
 
 /// Whether a connection failed at the name of its host. The crate behind this one says so in words alone.
 fn is_of_name(error: &reqwest::Error) -> bool {
-    let mut causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.any(|cause| cause.to_string() == NAME_FAILED)
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        if error.to_string() == NAME_FAILED {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 /// The last cause, which says it best; the ones before it repeat the address.

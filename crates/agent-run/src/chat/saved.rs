@@ -1,6 +1,8 @@
 //! Conversations in the state folder: a journal for each, a message a line, written as they come, so that one that was killed
 //! can be gone on with.
 
+mod kept;
+
 use std::{
     fs,
     io::{self, BufRead as _, Write as _},
@@ -9,9 +11,10 @@ use std::{
 };
 
 use agent_loop::{Conversation, Message};
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use sha2::{Digest as _, Sha256};
 
+use self::kept::{Began, Saved};
 use crate::{
     args::Chat,
     state::State,
@@ -28,6 +31,14 @@ pub(crate) struct Conversations {
     folder: Option<PathBuf>,
 }
 
+/// A conversation to go on in.
+pub(crate) struct Opened {
+    pub(crate) conversation: Conversation,
+    pub(crate) journal: Journal,
+    /// Which one it is; none where it is new.
+    pub(crate) before: Option<String>,
+}
+
 /// A journal that is being written. What cannot be written is said once, and the conversation goes on.
 pub(crate) struct Journal {
     /// Locked for as long as it is open: of two that go on with a conversation one goes on with a copy.
@@ -38,7 +49,7 @@ pub(crate) struct Journal {
 }
 
 /// What is said where a conversation is open elsewhere.
-const ELSEWHERE: &str = "another agent-run has the last conversation open: this one goes on with a copy of it, and neither sees what the \
+const ELSEWHERE: &str = "another agent-run has this conversation open: this one goes on with a copy of it, and neither sees what the \
     other says from here on";
 
 impl Conversations {
@@ -49,41 +60,49 @@ impl Conversations {
         Self { folder: home.map(|home| home.join("conversations").join(name)) }
     }
 
-    /// The last conversation where that is asked for, else one in which nothing was said, with its journal.
-    pub(crate) fn open(&self, asked: &Chat, state: &State) -> Result<(Conversation, Journal)> {
-        match asked.go_on {
-            true => self.last(state),
-            false => Ok((Conversation::new(), self.begin(state)?)),
-        }
+    /// The conversation that is asked for, or one in which nothing was said.
+    pub(crate) fn open(&self, asked: &Chat, state: &State) -> Result<Opened> {
+        let begins = match &asked.prompt {
+            Some(_) => Began::Prompt,
+            None => Began::Terminal,
+        };
+        let saved = match &asked.go_on {
+            None => {
+                let journal = self.begin(state, begins)?;
+                return Ok(Opened { conversation: Conversation::new(), journal, before: None });
+            }
+            Some(None) => self.last(begins)?,
+            Some(Some(id)) => self.named(id)?,
+        };
+        let before = Some(saved.in_words());
+        let (conversation, journal) = self.go_on(&saved, begins, state)?;
+        Ok(Opened { conversation, journal, before })
     }
 
-    /// A new journal, named after its run.
-    fn begin(&self, state: &State) -> Result<Journal> {
+    /// A new journal, named after its run and after how it began.
+    fn begin(&self, state: &State, began: Began) -> Result<Journal> {
         let Some(folder) = &self.folder else {
             return Ok(Journal { file: Mutex::new(None), _before: None, path: None });
         };
-        let path = folder.join(state.run()).with_extension(ENDING);
+        let path = folder.join(format!("{}{}.{ENDING}", state.run(), began.in_name()));
         State::write(&path, b"").with_context(|| format!("{}", path.display()))?;
         let (file, _) = opened(&path)?;
         Ok(Journal { file: Mutex::new(Some(file)), _before: None, path: Some(path) })
     }
 
-    /// The last conversation here, and its journal to go on in; a copy of it where somebody else has it open.
-    fn last(&self, state: &State) -> Result<(Conversation, Journal)> {
-        let entries = self.folder.iter().flat_map(fs::read_dir).flatten().flatten();
-        let mut all: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-        all.retain(|path| path.extension().is_some_and(|ending| ending == ENDING));
-        // Their names begin with the time of their start; one that nobody said anything in is none.
-        all.sort();
-        let said = |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
-        let Some(path) = all.into_iter().rev().find(said) else {
-            bail!("there is no conversation of this working directory to go on with");
-        };
+    /// A journal to go on in with this conversation; that of a copy where somebody else has it open.
+    fn go_on(
+        &self,
+        saved: &Saved,
+        begins: Began,
+        state: &State,
+    ) -> Result<(Conversation, Journal)> {
+        let path = saved.path.clone();
         let (before, hold) = opened(&path)?;
         let conversation = read(&before)?;
         if hold == Hold::Elsewhere {
             remark(in_style(FAINT, ELSEWHERE));
-            let journal = self.begin(state)?;
+            let journal = self.begin(state, begins)?;
             conversation.messages().iter().for_each(|message| journal.add(message));
             return Ok((conversation, journal));
         }

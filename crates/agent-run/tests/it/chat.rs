@@ -193,12 +193,14 @@ fn of_two_that_go_on_with_a_conversation_neither_loses_what_is_said() {
     let (home, _server) = talking(&[], vec![Rule { times: 0, ..Rule::text("Noted.") }]);
     assert_eq!(once(&home, &["-p", "first one"]).0, Some(0));
     let Some(terminal) = Terminal::open(&home) else { return };
-    terminal.agent_run("chat --continue");
+    let listed = home.json(&["--json", "chat", "--conversations"]);
+    let id = listed["conversations"][0]["id"].as_str().expect("an id").to_owned();
+    terminal.agent_run(&format!("chat --continue={id}"));
     terminal.says("from here");
     terminal.shows_times("Noted.", 2);
     let (code, _, said) = once(&home, &["--continue", "-p", "from there"]);
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("another agent-run has the last conversation open"), "{said}");
+    assert!(said.contains("another agent-run has this conversation open"), "{said}");
     terminal.says("from here again");
     terminal.shows_times("Noted.", 3);
     let folder = fs::read_dir(home.state().join("agent-run/conversations")).expect("a folder");
@@ -420,4 +422,68 @@ fn a_question_is_answered_in_words_and_two_workers_are_waited_for() {
     terminal.until_prompt();
     terminal.presses("C-d");
     terminal.shows("status 0");
+}
+
+/// What a list says of each conversation: how it began, and what was said in it first.
+fn listed(home: &Home) -> Vec<(String, String)> {
+    let listed = home.json(&["--json", "chat", "--conversations"]);
+    let listed = listed["conversations"].as_array().expect("a list").clone();
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    listed.iter().map(|one| (text(&one["began"]), text(&one["first"]))).collect()
+}
+
+#[test]
+fn a_terminal_goes_on_with_its_own_conversation_and_a_prompt_with_the_last() {
+    let (home, server) = talking(&[], vec![Rule { times: 0, ..Rule::text("Noted.") }]);
+    let (code, out, said) = once(&home, &["--conversations"]);
+    assert_eq!((code, out.as_str()), (Some(0), ""), "{said}");
+    assert!(said.contains("there is no conversation"), "{said}");
+    assert_eq!(once(&home, &["-p", "from a script"]).0, Some(0));
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat --continue");
+    terminal.shows("no conversation of this working directory began at a terminal");
+    terminal.shows("status 2");
+    terminal.agent_run("chat");
+    terminal.says("from a person");
+    terminal.shows("Noted.");
+    terminal.until_prompt();
+    terminal.presses("C-d");
+    terminal.shows("status 0");
+    assert_eq!(once(&home, &["-p", "from cron"]).0, Some(0));
+    let pair = |began: &str, first: &str| (began.to_owned(), first.to_owned());
+    assert_eq!(
+        listed(&home),
+        [
+            pair("prompt", "from cron"),
+            pair("terminal", "from a person"),
+            pair("prompt", "from a script"),
+        ]
+    );
+
+    terminal.clears();
+    terminal.agent_run("chat --continue");
+    terminal.shows("going on after 2 messages; begun just now at a terminal");
+    let screen = terminal.shows("\u{203a} from a person");
+    assert!(!screen.contains("from cron"), "{screen}");
+    terminal.until_prompt();
+    terminal.presses("C-d");
+    terminal.shows_times("status 0", 1);
+
+    let (code, _, said) = once(&home, &["--continue", "-p", "go on"]);
+    assert_eq!(code, Some(0));
+    assert!(said.contains("going on after 2 messages; begun just now"), "{said}");
+    let (code, _, said) = once(&home, &["--continue=17", "-p", "go on"]);
+    assert_eq!(code, Some(2), "several begin so");
+    assert!(said.contains("more than one conversation"), "{said}");
+    let (_, _, said) = once(&home, &["--continue=x", "-p", "go on"]);
+    assert!(said.contains("no conversation of this working directory has an id"), "{said}");
+    let all = home.json(&["--json", "chat", "--conversations"]);
+    let oldest = all["conversations"][2]["id"].as_str().expect("an id").to_owned();
+    let (code, _, said) = once(&home, &[&format!("--continue={oldest}"), "-p", "the oldest"]);
+    assert_eq!(code, Some(0), "{said}");
+    let last = server.requests().pop().expect("a request");
+    let said = last.body.to_string();
+    assert!(said.contains("from a script") && said.contains("the oldest"), "{said}");
+    assert!(!said.contains("from a person"), "{said}");
+    assert_eq!(listed(&home)[0].1, "from a script", "it is the last one now");
 }
