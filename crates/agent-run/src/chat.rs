@@ -24,7 +24,7 @@ use std::{
     time::Duration,
 };
 
-use agent_loop::{Agent, Message, Model, Tally};
+use agent_loop::{Agent, Model, Tally};
 use agent_tool_core::{ToolSpec, counted, for_person};
 use anyhow::{Context as _, Result, bail};
 use tokio::signal::unix::{SignalKind, signal};
@@ -122,6 +122,9 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
     cards.keeps_in(assembled.state.artifacts());
     let conversations = Conversations::of(&assembled.state, config.working());
     let Opened { conversation, journal, before } = conversations.open(chat, &assembled.state)?;
+    if let Some(workers) = &assembled.workers {
+        journal.keeps_note_of(workers);
+    }
     let pictures = Pictures::new(assembled.state.artifacts());
     let turns =
         Arc::new(Turns::new(screen.clone(), cards.clone(), pictures, journal, &conversation));
@@ -202,8 +205,10 @@ async fn answer_once(
         let count = counted(conversation.messages().len(), "message");
         remark(in_style(FAINT, format!("going on after {count}; {before}")));
     }
-    journal.add(&Message::user(&prompt));
-    conversation.push_user(prompt);
+    if let Some(workers) = &assembled.workers {
+        journal.keeps_note_of(workers);
+    }
+    journal.say(&mut conversation, prompt);
     let agent = agent(&assembled, model);
     tokio::select! {
         code = once::once(&agent, &mut conversation, &journal, chat.output) => {

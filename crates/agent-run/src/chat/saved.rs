@@ -2,19 +2,25 @@
 //! can be gone on with.
 
 mod kept;
+mod note;
 
 use std::{
     fs,
     io::{self, BufRead as _, Write as _},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use agent_loop::{Conversation, Message};
+use agent_vibe::Workers;
 use anyhow::{Context as _, Result};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use self::kept::{Began, Saved};
+use self::{
+    kept::{Began, Saved},
+    note::{Note, NoteLine},
+};
 use crate::{
     args::Chat,
     state::State,
@@ -46,6 +52,17 @@ pub(crate) struct Journal {
     /// The file that this one took the place of, locked too, for who opened it just before.
     _before: Option<fs::File>,
     path: Option<PathBuf>,
+    workers: Mutex<Crew>,
+}
+
+/// The workers that a journal keeps a note of.
+#[derive(Default)]
+struct Crew {
+    /// Those of before, until the model was told that they are gone.
+    before: Note,
+    /// Those of this run.
+    now: Option<Workers>,
+    written: Note,
 }
 
 /// What is said where a conversation is open elsewhere.
@@ -82,12 +99,12 @@ impl Conversations {
     /// A new journal, named after its run and after how it began.
     fn begin(&self, state: &State, began: Began) -> Result<Journal> {
         let Some(folder) = &self.folder else {
-            return Ok(Journal { file: Mutex::new(None), _before: None, path: None });
+            return Ok(Journal::of(None, None, None));
         };
         let path = folder.join(format!("{}{}.{ENDING}", state.run(), began.in_name()));
         State::write(&path, b"").with_context(|| format!("{}", path.display()))?;
         let (file, _) = opened(&path)?;
-        Ok(Journal { file: Mutex::new(Some(file)), _before: None, path: Some(path) })
+        Ok(Journal::of(Some(file), None, Some(path)))
     }
 
     /// A journal to go on in with this conversation; that of a copy where somebody else has it open.
@@ -99,17 +116,24 @@ impl Conversations {
     ) -> Result<(Conversation, Journal)> {
         let path = saved.path.clone();
         let (before, hold) = opened(&path)?;
-        let conversation = read(&before)?;
+        let (conversation, note) = read(&before)?;
         if hold == Hold::Elsewhere {
             remark(in_style(FAINT, ELSEWHERE));
             let journal = self.begin(state, begins)?;
             conversation.messages().iter().for_each(|message| journal.add(message));
+            journal.crew().before = note;
             return Ok((conversation, journal));
         }
-        // A line that broke off would swallow the next one.
+        // A line that broke off would swallow the next one, and a call without an end would be told of at each start anew.
+        let mut valid = conversation.clone();
+        valid.repair();
         let mut whole = Vec::new();
-        for message in conversation.messages() {
+        for message in valid.messages() {
             serde_json::to_writer(&mut whole, &**message)?;
+            whole.push(b'\n');
+        }
+        if note != Note::default() {
+            serde_json::to_writer(&mut whole, &NoteLine { note: note.clone() })?;
             whole.push(b'\n');
         }
         // Locked before it has its name, so that nobody comes between.
@@ -119,8 +143,9 @@ impl Conversations {
         fs::rename(&new, &path)
             .inspect_err(|_| drop(fs::remove_file(&new)))
             .with_context(|| format!("{}", path.display()))?;
-        let file = Mutex::new(Some(file));
-        Ok((conversation, Journal { file, _before: Some(before), path: Some(path) }))
+        let journal = Journal::of(Some(file), Some(before), Some(path));
+        *journal.crew() = Crew { before: note.clone(), now: None, written: note };
+        Ok((conversation, journal))
     }
 }
 
@@ -144,11 +169,53 @@ fn opened(path: &Path) -> Result<(fs::File, Hold)> {
 }
 
 impl Journal {
+    fn of(file: Option<fs::File>, before: Option<fs::File>, path: Option<PathBuf>) -> Self {
+        Self { file: Mutex::new(file), _before: before, path, workers: Mutex::default() }
+    }
+
+    /// Keeps a note of these workers. The ids of new ones go on after those of the conversation.
+    pub(crate) fn keeps_note_of(&self, workers: &Workers) {
+        let mut crew = self.crew();
+        workers.continue_after(crew.before.last_worker);
+        crew.now = Some(workers.clone());
+    }
+
+    /// Adds what the person says to the conversation, and before it, once, which workers of before are gone.
+    pub(crate) fn say(&self, conversation: &mut Conversation, said: String) {
+        let gone = self.crew().before.gone();
+        for text in gone.into_iter().chain([said]) {
+            self.add(&Message::user(&text));
+            conversation.push_user(text);
+        }
+        self.crew().before.workers.clear();
+        self.note();
+    }
+
     /// Adds a message.
     pub(crate) fn add(&self, message: &Message) {
+        self.write(message);
+        self.note();
+    }
+
+    /// Notes how the workers stand, where that is news.
+    fn note(&self) {
+        let mut crew = self.crew();
+        let now = crew.now.as_ref().map(Workers::list).unwrap_or_default();
+        let note = crew.before.with(&now);
+        if note != crew.written {
+            self.write(&NoteLine { note: note.clone() });
+            crew.written = note;
+        }
+    }
+
+    fn crew(&self) -> MutexGuard<'_, Crew> {
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, line: &impl Serialize) {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(open) = file.as_mut() else { return };
-        let line = serde_json::to_string(message).map_err(io::Error::from);
+        let line = serde_json::to_string(line).map_err(io::Error::from);
         if let Err(error) = line.and_then(|line| writeln!(open, "{line}")) {
             *file = None;
             let path = self.path.as_deref().unwrap_or(Path::new("")).display();
@@ -157,9 +224,30 @@ impl Journal {
     }
 }
 
+/// How the workers ended is noted too.
+impl Drop for Journal {
+    fn drop(&mut self) {
+        self.note();
+    }
+}
+
+/// A line of a journal.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Message(Message),
+    Note(NoteLine),
+}
+
 /// A line that broke off, such as by a full disk or a power cut, ends what is read.
-fn read(file: &fs::File) -> Result<Conversation> {
+fn read(file: &fs::File) -> Result<(Conversation, Note)> {
     let lines = io::BufReader::new(file).lines().map_while(Result::ok);
-    let messages = lines.map_while(|line| serde_json::from_str::<Message>(&line).ok());
-    Ok(Conversation::from_messages(messages.map(Arc::new)))
+    let (mut messages, mut last) = (Vec::new(), Note::default());
+    for line in lines.map_while(|line| serde_json::from_str(&line).ok()) {
+        match line {
+            Line::Message(message) => messages.push(Arc::new(message)),
+            Line::Note(NoteLine { note }) => last = note,
+        }
+    }
+    Ok((Conversation::from_messages(messages), last))
 }

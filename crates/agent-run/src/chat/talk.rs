@@ -112,8 +112,7 @@ impl Talk {
                 Typed::Command(Command::Quit) => break,
                 Typed::Command(command) => self.command(command).await?,
                 Typed::Said(said) => {
-                    self.turns.journal().add(&Message::user(&said));
-                    self.conversation.push_user(said);
+                    self.turns.journal().say(&mut self.conversation, said);
                     if self.turn(&mut interrupts).await == Ended::Interrupted {
                         pressed.now();
                         self.screen.aside(LEAVES);

@@ -90,6 +90,18 @@ fn a_prompt_is_answered_without_a_person_and_what_asks_is_refused() {
     assert_eq!(types.last().map(String::as_str), Some("\"result\""), "{types:?}");
 }
 
+// spec: TIER-07
+#[test]
+fn a_write_of_what_stands_there_already_asks_nobody() {
+    let write = Rule::call("write", json!({"path": "a.txt", "content": "hello\n"}));
+    let (home, server) = talking(&[("a.txt", "hello\n")], vec![write, Rule::text("Done.")]);
+    let (code, out, said) = once(&home, &["-p", "write it", "--output", "json"]);
+    let result: Value = serde_json::from_str(&out).expect("one object");
+    assert_eq!((code, &result["refused"]), (Some(0), &json!([])), "{said}");
+    let told = server.requests()[1].last();
+    assert!(told.contains("nothing was changed: the text is already so"), "{told}");
+}
+
 // spec: ASK-03
 #[test]
 fn a_question_that_nobody_was_asked_is_said() {
@@ -486,4 +498,30 @@ fn a_terminal_goes_on_with_its_own_conversation_and_a_prompt_with_the_last() {
     assert!(said.contains("from a script") && said.contains("the oldest"), "{said}");
     assert!(!said.contains("from a person"), "{said}");
     assert_eq!(listed(&home)[0].1, "from a script", "it is the last one now");
+}
+
+#[test]
+fn a_call_that_was_cut_off_is_told_of_once() {
+    let (home, _server) = talking(&[], vec![Rule { times: 0, ..Rule::text("Noted.") }]);
+    assert_eq!(once(&home, &["-p", "makes the folder"]).0, Some(0));
+    let folder = fs::read_dir(home.state().join("agent-run/conversations")).expect("a folder");
+    let folder = folder.flatten().next().expect("a checkout's").path();
+    let call = json!({"id": "a", "name": "shell", "args": {"command": "sleep 1"}, "tier": "exec"});
+    let lines = [
+        json!({"role": "user", "parts": [{"type": "text", "text": "work"}]}),
+        json!({"role": "assistant", "calls": [call]}),
+    ];
+    let lines = lines.map(|line| format!("{line}\n")).concat();
+    fs::write(folder.join("run-1700000000000-1.jsonl"), lines).expect("a file");
+    let Some(terminal) = Terminal::open(&home) else { return };
+    for (cut_off, messages) in [(true, 2), (false, 3)] {
+        terminal.clears();
+        terminal.agent_run("chat --continue=1700000000000-1");
+        terminal.shows(&format!("going on after {messages} messages"));
+        terminal.until_prompt();
+        let screen = terminal.screen();
+        assert_eq!(screen.contains("cut off when the program ended"), cut_off, "{screen}");
+        terminal.presses("C-d");
+        terminal.shows("status 0");
+    }
 }

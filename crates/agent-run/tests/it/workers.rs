@@ -10,7 +10,11 @@ use std::{
 use agent_testkit::model::{ModelServer, Rule, Script, When};
 use serde_json::{Value, json};
 
-use crate::{home::Home, peer::Peer};
+use crate::{
+    chat::{once, talking, when},
+    home::Home,
+    peer::Peer,
+};
 
 /// How long a process may take to come or to go.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -459,4 +463,28 @@ fn resident_kib(process: u32) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("its memory");
     line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).expect("a number")
+}
+
+// spec: VIBE-07
+#[test]
+fn who_goes_on_is_told_once_which_workers_are_gone_and_new_ones_have_new_ids() {
+    let spawn = |label: &str| {
+        let args = json!({"brief": "stay", "label": label, "tier": "fast"});
+        when(&format!("have {label}"), Rule::call("vibe_spawn", args))
+    };
+    let end = Rule { times: 0, ..Rule::text("It is at work.") };
+    let (home, server) = talking(&[], vec![spawn("pears"), spawn("plums"), end]);
+    let mut tell = |args: &[&str]| {
+        let before = server.requests().len();
+        let (code, _, said) = once(&home, &[&["--vibe", "--worker", AGENT], args].concat());
+        assert_eq!(code, Some(0), "{said}");
+        server.requests()[before].last()
+    };
+    tell(&["-p", "have pears"]);
+    let told = tell(&["--continue", "-p", "have plums"]);
+    assert!(told.contains("w1 (pears) was killed") && told.ends_with("have plums"), "{told}");
+    let told = tell(&["--continue", "-p", "and now"]);
+    assert!(told.contains("w2 (plums) was killed") && !told.contains("pears"), "{told}");
+    let told = tell(&["--continue", "-p", "once more"]);
+    assert_eq!(told, "once more");
 }

@@ -12,7 +12,7 @@ use agent_tool_core::{Part, clip, counted, for_person};
 use anyhow::{Result, anyhow, bail};
 use serde::Serialize;
 
-use super::{Conversations, ENDING, opened, read};
+use super::{Conversations, ENDING, read};
 use crate::state::RUN_PREFIX;
 
 /// So many conversations are listed.
@@ -151,8 +151,8 @@ impl Saved {
     }
 
     fn listed(&self) -> Option<Listed> {
-        let (file, _) = opened(&self.path).ok()?;
-        let conversation = read(&file).ok()?;
+        // Opened without its lock, which belongs to who goes on with it.
+        let (conversation, _) = read(&fs::File::open(&self.path).ok()?).ok()?;
         let since =
             |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         Some(Listed {
