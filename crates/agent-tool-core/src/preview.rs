@@ -63,6 +63,9 @@ pub struct Preview {
     /// and refuses with `Conflict` where the fingerprint differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
+    /// Whether the call would change nothing, so that nobody need be asked about it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub changes_nothing: bool,
 }
 
 /// How many characters of the arguments the default preview shows.
@@ -79,6 +82,7 @@ impl Preview {
             locations: Vec::new(),
             changes: Vec::new(),
             fingerprint: None,
+            changes_nothing: false,
         }
     }
 
@@ -120,6 +124,14 @@ impl Preview {
     #[must_use]
     pub fn with_fingerprint(mut self, fingerprint: impl Into<String>) -> Self {
         self.fingerprint = Some(fingerprint.into());
+        self
+    }
+
+    /// The same preview of a call that would change nothing. A plan that would change something by the time of the call
+    /// has another fingerprint, so bind it to one where that can be.
+    #[must_use]
+    pub fn changing_nothing(mut self) -> Self {
+        self.changes_nothing = true;
         self
     }
 }

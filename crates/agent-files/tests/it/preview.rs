@@ -108,3 +108,31 @@ fn what_the_call_refuses_the_preview_refuses_in_the_same_words() {
         );
     }
 }
+
+#[test]
+fn a_preview_of_what_stands_there_already_says_that_nothing_would_change() {
+    let same = "*** Begin Patch\n*** Update File: a.txt\n-one\n+one\n*** End Patch";
+    for (tool, args, nothing) in [
+        ("write", json!({"path": "a.txt", "content": "one\n"}), true),
+        ("write", json!({"path": "a.txt", "content": "one"}), false),
+        ("write", json!({"path": "empty", "content": ""}), false),
+        ("apply_patch", json!({ "patch": same }), true),
+    ] {
+        let checkout = Checkout::new(FILES);
+        let preview = checkout.preview(tool, &args).unwrap();
+        assert_eq!(preview.changes_nothing, nothing, "{tool} {args}");
+        if nothing {
+            assert_eq!(preview.title, format!("{tool}: nothing would change"));
+            let cx = checkout.context().with_approved(preview.fingerprint);
+            let output = checkout.runtime.block_on(checkout.tool(tool).call(args.clone(), &cx));
+            let said = output.unwrap().joined_text();
+            assert!(said.starts_with("nothing was changed: the text is already so"), "{said}");
+            // Something else stands there by the time of the call.
+            let preview = checkout.preview(tool, &args).unwrap();
+            checkout.put("a.txt", "one\nmore\n");
+            let cx = checkout.context().with_approved(preview.fingerprint);
+            let error = checkout.runtime.block_on(checkout.tool(tool).call(args, &cx)).unwrap_err();
+            assert_eq!(error.code, "approval_changed");
+        }
+    }
+}
