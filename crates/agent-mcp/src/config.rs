@@ -12,11 +12,12 @@ use std::{
 };
 
 use agent_process::EnvironmentRule;
-use agent_tool_core::Tier;
+use agent_tool_core::{Tier, counted};
 use serde_json::{Map, Value};
 
 pub(crate) use self::variables::expanded;
 use self::variables::referenced;
+use crate::text::seconds;
 
 /// The key under which hosts keep their servers.
 const SERVERS: &str = "mcpServers";
@@ -133,6 +134,14 @@ impl Servers {
         self.entries.keys().map(String::as_str)
     }
 
+    /// Each by its name and in words: its program and what is said of it, the names of its variables and no values of them.
+    pub fn described(&self) -> impl Iterator<Item = (&str, String)> {
+        self.entries.iter().map(|(name, entry)| match entry {
+            Ok(config) => (name.as_str(), config.in_words()),
+            Err(why) => (name.as_str(), format!("not used: {why}")),
+        })
+    }
+
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -173,6 +182,25 @@ fn reads_like_a_secret(name: &str) -> bool {
 }
 
 impl ServerConfig {
+    /// `notes-mcp with 2 arguments, env TOKEN, tier exec, 120 s a call`.
+    fn in_words(&self) -> String {
+        let mut words = match self.args.len() {
+            0 => self.command.clone(),
+            count => format!("{} with {}", self.command, counted(count, "argument")),
+        };
+        if !self.env.is_empty() {
+            let names: Vec<_> = self.env.keys().map(String::as_str).collect();
+            words.push_str(&format!(", env {}", names.join(" ")));
+        }
+        if let Some(cwd) = &self.cwd {
+            words.push_str(&format!(", in {}", cwd.display()));
+        }
+        if self.trust == ServerTrust::Trusted {
+            words.push_str(", trusted");
+        }
+        format!("{words}, tier {}, {} s a call", self.tier, seconds(self.timeout))
+    }
+
     /// A server of this program, of which nothing is believed.
     #[must_use]
     pub fn new(command: impl Into<String>) -> Self {

@@ -24,7 +24,7 @@ use crate::{
     workers::WorkersConfig,
 };
 
-use self::settings::{Origins, of_flags};
+use self::settings::{Origins, of_flags, of_model};
 
 /// The checkout's own file, which may only narrow.
 pub(crate) const CHECKOUT_FILE: &str = ".agent-run.toml";
@@ -180,14 +180,21 @@ impl Config {
         if options.sandbox_folder.is_some() {
             eval.sandbox_folder.clone_from(&options.sandbox_folder);
         }
-        let model = person.model.unwrap_or_default();
-        let model = options.model.as_deref().map_or(Ok(model.clone()), |name| model.named(name))?;
+        let own = person.model.clone().unwrap_or_default();
+        let model = options.model.as_deref().map_or(Ok(own.clone()), |name| own.named(name))?;
+        of_model(&mut origins, options, person.model.as_ref(), &model);
         let mut workers = person.worker;
         for flag in &options.worker {
             workers.take_flag(flag)?;
         }
         for model in std::iter::once(&model).chain(workers.models()) {
             model.check_key()?;
+        }
+        for name in mcp::servers(toml::Table::new(), &options.mcp)?.names() {
+            origins.note(format!("mcp.{name}"), "flags", true);
+        }
+        for name in person.mcp.keys() {
+            origins.note(format!("mcp.{name}"), "person", true);
         }
         origins.note("mcp", "person", !person.mcp.is_empty());
         let mcp = mcp::servers(person.mcp, &options.mcp)?;
@@ -383,7 +390,6 @@ fn note_lists(origins: &mut Origins, checkout: &CheckoutFile, person: &PersonFil
     origins.note("exclude", "checkout", !checkout.exclude.is_empty());
     origins.note("languages", "checkout", !checkout.languages.is_empty());
     origins.note("languages", "person", !person.languages.is_empty());
-    origins.note("model", "person", person.model.is_some());
     origins.note("worker.fast", "person", person.worker.fast.is_some());
     origins.note("worker.good", "person", person.worker.good.is_some());
     origins.note("server", "person", !person.server.is_empty());
