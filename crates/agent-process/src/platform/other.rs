@@ -1,4 +1,4 @@
-use std::{env, io, path::PathBuf};
+use std::{env, ffi::CStr, io, path::PathBuf};
 
 use super::Entry;
 
@@ -21,5 +21,9 @@ pub(crate) fn own_program() -> io::Result<PathBuf> {
 }
 
 pub(crate) fn close_to_others() -> io::Result<()> {
+    Ok(())
+}
+
+pub(crate) fn name_self(_name: &CStr) -> io::Result<()> {
     Ok(())
 }
