@@ -474,7 +474,7 @@ fn who_goes_on_is_told_once_which_workers_are_gone_and_new_ones_have_new_ids() {
     };
     let end = Rule { times: 0, ..Rule::text("It is at work.") };
     let (home, server) = talking(&[], vec![spawn("pears"), spawn("plums"), end]);
-    let mut tell = |args: &[&str]| {
+    let tell = |args: &[&str]| {
         let before = server.requests().len();
         let (code, _, said) = once(&home, &[&["--vibe", "--worker", AGENT], args].concat());
         assert_eq!(code, Some(0), "{said}");
