@@ -67,6 +67,7 @@ fn a_prompt_is_answered_without_a_person_and_what_asks_is_refused() {
     assert_eq!(home.file("b.txt"), "new");
 
     assert_eq!(result["refused"], json!([]));
+    fs::remove_file(home.checkout.path().join("b.txt")).expect("it is there");
 
     let (code, out, said) = once(&home, &["-p", "look", "--output", "json"]);
     let result: Value = serde_json::from_str(&out).expect("one object");
