@@ -110,29 +110,35 @@ fn what_the_call_refuses_the_preview_refuses_in_the_same_words() {
 }
 
 #[test]
-fn a_preview_of_what_stands_there_already_says_that_nothing_would_change() {
-    let same = "*** Begin Patch\n*** Update File: a.txt\n-one\n+one\n*** End Patch";
-    for (tool, args, nothing) in [
-        ("write", json!({"path": "a.txt", "content": "one\n"}), true),
-        ("write", json!({"path": "a.txt", "content": "one"}), false),
-        ("write", json!({"path": "empty", "content": ""}), false),
-        ("apply_patch", json!({ "patch": same }), true),
+fn what_would_change_nothing_asks_nobody() {
+    let args = |content: &str| json!({"path": "a.txt", "content": content});
+    let checkout = Checkout::new(FILES);
+    for (args, nothing) in [
+        (args("one\n"), true),
+        (args("one"), false),
+        (json!({"path": "empty", "content": ""}), false),
     ] {
-        let checkout = Checkout::new(FILES);
-        let preview = checkout.preview(tool, &args).unwrap();
-        assert_eq!(preview.changes_nothing, nothing, "{tool} {args}");
-        if nothing {
-            assert_eq!(preview.title, format!("{tool}: nothing would change"));
-            let cx = checkout.context().with_approved(preview.fingerprint);
-            let output = checkout.runtime.block_on(checkout.tool(tool).call(args.clone(), &cx));
-            let said = output.unwrap().joined_text();
-            assert!(said.starts_with("nothing was changed: the text is already so"), "{said}");
-            // Something else stands there by the time of the call.
-            let preview = checkout.preview(tool, &args).unwrap();
-            checkout.put("a.txt", "one\nmore\n");
-            let cx = checkout.context().with_approved(preview.fingerprint);
-            let error = checkout.runtime.block_on(checkout.tool(tool).call(args, &cx)).unwrap_err();
-            assert_eq!(error.code, "approval_changed");
-        }
+        let preview = checkout.preview("write", &args).unwrap();
+        assert_eq!(preview.changes_nothing, nothing, "{args}");
+    }
+    let preview = checkout.preview("write", &args("one\n")).unwrap();
+    assert_eq!(preview.title, "write: nothing would change");
+    let write = || {
+        let cx = checkout.context().with_approved(preview.fingerprint.clone());
+        checkout.runtime.block_on(checkout.tool("write").call(args("one\n"), &cx))
+    };
+    let said = write().unwrap().joined_text();
+    assert_eq!(said, "nothing was changed: the text is already so");
+    // Something else stands there by the time of the call.
+    checkout.put("a.txt", "one\nmore\n");
+    assert_eq!(write().unwrap_err().code, "approval_changed");
+
+    // Of the others such a call is an error of its preview already.
+    let same = "*** Begin Patch\n*** Update File: b.txt\n-two\n+two\n*** End Patch";
+    for (tool, args) in [
+        ("edit", json!({"path": "b.txt", "old_string": "two", "new_string": "two"})),
+        ("apply_patch", json!({ "patch": same })),
+    ] {
+        assert_eq!(checkout.preview(tool, &args).unwrap_err().code, "no_change", "{tool}");
     }
 }
