@@ -507,21 +507,31 @@ fn a_call_that_was_cut_off_is_told_of_once() {
     assert_eq!(once(&home, &["-p", "makes the folder"]).0, Some(0));
     let folder = fs::read_dir(home.state().join("agent-run/conversations")).expect("a folder");
     let folder = folder.flatten().next().expect("a checkout's").path();
-    let call = json!({"id": "a", "name": "shell", "args": {"command": "sleep 1"}, "tier": "exec"});
+    let call = |id: &str| json!({"id": id, "name": "shell", "args": {"command": format!("sleep {id}")}, "tier": "exec"});
+    let result = |id: &str, outcome: &str| {
+        let parts = json!([{"type": "text", "text": format!("it was {outcome}")}]);
+        json!({"call_id": id, "name": "shell", "outcome": outcome, "parts": parts})
+    };
+    // Two that the person cut off, of which one was not made, and one that the program's end cut off.
     let lines = [
         json!({"role": "user", "parts": [{"type": "text", "text": "work"}]}),
-        json!({"role": "assistant", "calls": [call]}),
+        json!({"role": "assistant", "calls": [call("1"), call("2")]}),
+        json!({"role": "tool", "results": [result("1", "interrupted"), result("2", "not_started")]}),
+        json!({"role": "user", "parts": [{"type": "text", "text": "again"}]}),
+        json!({"role": "assistant", "calls": [call("3")]}),
     ];
     let lines = lines.map(|line| format!("{line}\n")).concat();
     fs::write(folder.join("run-1700000000000-1.jsonl"), lines).expect("a file");
     let Some(terminal) = Terminal::open(&home) else { return };
-    for (cut_off, messages) in [(true, 2), (false, 3)] {
+    for (cut_off, messages) in [(1, 5), (0, 6)] {
         terminal.clears();
         terminal.agent_run("chat --continue=1700000000000-1");
         terminal.shows(&format!("going on after {messages} messages"));
         terminal.until_prompt();
         let screen = terminal.screen();
-        assert_eq!(screen.contains("cut off when the program ended"), cut_off, "{screen}");
+        let told = screen.matches("cut off when the program ended").count();
+        assert_eq!(told, cut_off, "{screen}");
+        assert_eq!(screen.matches("[3] shell sleep 3: cut off").count(), cut_off, "{screen}");
         terminal.presses("C-d");
         terminal.shows("status 0");
     }
