@@ -225,7 +225,8 @@ impl Structure {
                 return Ok(Preview::new(
                     PreviewKind::Edit,
                     format!("{id} is applied already: change nothing"),
-                ));
+                )
+                .changing_nothing());
             }
             Err(error) => return Err(error),
         };

@@ -69,10 +69,12 @@ impl Change {
                 }
             })
             .collect();
-        Preview::new(self.kind(), format!("{tool}: {}", self.title()))
+        let nothing = bodies.is_empty();
+        let preview = Preview::new(self.kind(), format!("{tool}: {}", self.title()))
             .with_body([bodies, self.notes.clone()].concat().join("\n"))
             .with_changes(self.changes())
-            .with_fingerprint(self.plan.fingerprint())
+            .with_fingerprint(self.plan.fingerprint());
+        if nothing { preview.changing_nothing() } else { preview }
     }
 
     fn entries(&self) -> impl Iterator<Item = &Entry> {

@@ -21,6 +21,8 @@ pub enum ModelErrorKind {
     Server,
     /// The provider could not be reached.
     Connection,
+    /// The name of the provider's host is not known here: it is wrong, or there is no network.
+    UnknownHost,
     /// Nothing came for too long.
     Timeout,
     /// The answer ended before it was complete.
@@ -46,6 +48,7 @@ impl ModelErrorKind {
             Self::Overloaded => "overloaded",
             Self::Server => "server",
             Self::Connection => "connection",
+            Self::UnknownHost => "unknown_host",
             Self::Timeout => "timeout",
             Self::CutStream => "cut_stream",
             Self::ContextTooLong => "context_too_long",
@@ -64,6 +67,7 @@ impl ModelErrorKind {
                 | Self::Overloaded
                 | Self::Server
                 | Self::Connection
+                | Self::UnknownHost
                 | Self::Timeout
                 | Self::CutStream
         )

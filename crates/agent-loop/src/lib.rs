@@ -31,6 +31,6 @@ pub use crate::{
     model::{Delta, DeltaStream, Model, ModelLimits, RawCall, Request, StopReason},
     repair::Repairs,
     repeats::{REPEATS_ENDED, REPEATS_TOLD},
-    retry::Retry,
+    retry::{Retry, UNKNOWN_HOST_TIMES},
     usage::{Count, Tally, Usage},
 };

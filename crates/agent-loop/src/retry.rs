@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use crate::{ModelError, ModelErrorKind};
 
+/// How often a request to a host whose name is not known is repeated: a name that is wrong stays so.
+pub const UNKNOWN_HOST_TIMES: u32 = 2;
+
 /// How requests that failed are repeated: those that may be (see
 /// [`ModelErrorKind::is_retryable`]), with waits that double and vary, and never past the bounds here.
 ///
@@ -61,7 +64,11 @@ impl Retry {
         if !error.kind.is_retryable() {
             return Err(error);
         }
-        if failures > self.times {
+        let times = match error.kind {
+            ModelErrorKind::UnknownHost => self.times.min(UNKNOWN_HOST_TIMES),
+            _ => self.times,
+        };
+        if failures > times {
             return Err(given_up(error, failures));
         }
         match error.retry_after {

@@ -11,10 +11,13 @@ use std::{
     time::Duration,
 };
 
-use agent_tool_core::Tier;
+use agent_process::EnvironmentRule;
+use agent_tool_core::{Tier, counted};
 use serde_json::{Map, Value};
 
-pub(crate) use self::variables::{expanded, referenced};
+pub(crate) use self::variables::expanded;
+use self::variables::referenced;
+use crate::text::seconds;
 
 /// The key under which hosts keep their servers.
 const SERVERS: &str = "mcpServers";
@@ -131,6 +134,14 @@ impl Servers {
         self.entries.keys().map(String::as_str)
     }
 
+    /// Each by its name and in words: its program and what is said of it, the names of its variables and no values of them.
+    pub fn described(&self) -> impl Iterator<Item = (&str, String)> {
+        self.entries.iter().map(|(name, entry)| match entry {
+            Ok(config) => (name.as_str(), config.in_words()),
+            Err(why) => (name.as_str(), format!("not used: {why}")),
+        })
+    }
+
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -143,9 +154,53 @@ impl Servers {
         let configs = self.entries.values().filter_map(|entry| entry.as_ref().ok());
         configs.flat_map(|config| config.env.values()).flat_map(|value| referenced(value)).collect()
     }
+
+    /// What servers are given that a name says is a secret, as it is now, each under the name of its variable: the server's own or
+    /// the one of the environment that it refers to.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<(String, String)> {
+        let lookup = |name: &str| std::env::var(name).ok();
+        let configs = self.entries.values().filter_map(|entry| entry.as_ref().ok());
+        let given = configs.flat_map(|config| &config.env).flat_map(|(name, value)| {
+            let referenced = referenced(value).into_iter();
+            let referenced = referenced.filter_map(|name| Some((lookup(&name)?, name)));
+            let own = expanded(value, lookup).ok().map(|value| (value, name.clone()));
+            referenced.chain(own).map(|(value, name)| (name, value)).collect::<Vec<_>>()
+        });
+        given.filter(|(name, _)| reads_like_a_secret(name)).collect()
+    }
+}
+
+/// Whether a variable of a server's is one that nobody else is to read: its name reads like a secret, or it refers to the
+/// environment.
+pub(crate) fn is_secret(name: &str, value: &str) -> bool {
+    reads_like_a_secret(name) || !referenced(value).is_empty()
+}
+
+fn reads_like_a_secret(name: &str) -> bool {
+    !EnvironmentRule::new().passes(name.as_ref())
 }
 
 impl ServerConfig {
+    /// `notes-mcp with 2 arguments, env TOKEN, tier exec, 120 s a call`.
+    fn in_words(&self) -> String {
+        let mut words = match self.args.len() {
+            0 => self.command.clone(),
+            count => format!("{} with {}", self.command, counted(count, "argument")),
+        };
+        if !self.env.is_empty() {
+            let names: Vec<_> = self.env.keys().map(String::as_str).collect();
+            words.push_str(&format!(", env {}", names.join(" ")));
+        }
+        if let Some(cwd) = &self.cwd {
+            words.push_str(&format!(", in {}", cwd.display()));
+        }
+        if self.trust == ServerTrust::Trusted {
+            words.push_str(", trusted");
+        }
+        format!("{words}, tier {}, {} s a call", self.tier, seconds(self.timeout))
+    }
+
     /// A server of this program, of which nothing is believed.
     #[must_use]
     pub fn new(command: impl Into<String>) -> Self {

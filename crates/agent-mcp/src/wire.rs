@@ -19,6 +19,7 @@ use std::{
     },
 };
 
+use agent_tool_core::Secrets;
 use rmcp::{
     RoleClient,
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
@@ -37,7 +38,7 @@ pub(crate) use self::{
     lines::MAX_MESSAGE_BYTES,
     noise::Noise,
 };
-use crate::{handler::Calls, text::Secrets};
+use crate::handler::Calls;
 
 /// So much of a line that is no message is looked at.
 const NOISE_BYTES: usize = 400;

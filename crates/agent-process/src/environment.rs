@@ -3,7 +3,10 @@
 use std::{
     collections::BTreeSet,
     ffi::{OsStr, OsString},
+    io,
 };
+
+use crate::platform;
 
 /// A name with a word that ends so is a secret: `GH_TOKEN`, `npm_config__authToken`, `PGPASSWORD`, `TOKEN_FOR_CI`.
 const SECRET_WORD_ENDS: &[&str] = &[
@@ -66,8 +69,8 @@ const HARMLESS_NAMES: &[&str] = &["PWD", "OLDPWD"];
 /// A harmless variable taken away costs a note to [`EnvironmentRule::keep`] it; a key passed on cannot be called back. What a
 /// caller sets on a [`crate::Program`] itself is its own decision and passes.
 ///
-/// A child of the same user can still read what the system shows of its parent, its environment included: only a sandbox or
-/// a program that hides itself from its own user keeps that.
+/// A child of the same user can still read what the system shows of its parent, its environment included, unless that calls
+/// [`close_to_children`].
 #[derive(Debug, Clone, Default)]
 pub struct EnvironmentRule {
     removed: BTreeSet<OsString>,
@@ -107,6 +110,17 @@ impl EnvironmentRule {
     ) -> Vec<(OsString, OsString)> {
         environment.into_iter().filter(|(name, _)| self.passes(name)).collect()
     }
+}
+
+/// Closes this process to other programs of the same user, on Linux: they can neither read its environment and memory, as
+/// `/proc` shows them, nor attach a debugger to it, and it leaves no core dump. What it starts is open again. Root, and whoever may
+/// debug everything, reads it all the same. Elsewhere nothing is done.
+///
+/// # Errors
+///
+/// The system refuses.
+pub fn close_to_children() -> io::Result<()> {
+    platform::close_to_others()
 }
 
 fn reads_like_a_secret(name: &str) -> bool {

@@ -15,9 +15,10 @@ mod watch;
 use std::{
     collections::BTreeMap,
     env,
-    ffi::OsStr,
+    ffi::{CStr, OsStr},
     fs::File,
     io::Write,
+    os::unix::ffi::OsStrExt,
     process::Stdio,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
@@ -46,6 +47,10 @@ pub const TERM_TIME_IN_ALL: Duration = Duration::from_millis(1500);
 
 /// The argument by which the program knows that it is to be the guard.
 const ARGUMENT: &str = "__agent-process-guard";
+
+/// What the guard is called in lists of processes. It is not the program's name: who ends the program by its name leaves it the one
+/// that cleans up.
+const NAME: &CStr = c"agent-guard";
 
 /// What the guard says once nothing but the end of its pipe ends it.
 const READY: &str = "ready";
@@ -246,9 +251,7 @@ impl Guard {
             return Ok(shell::command(&self.inner.run));
         }
         let mut command = Command::new(platform::own_program()?);
-        if let Some(name) = env::args_os().next() {
-            command.arg0(name);
-        }
+        command.arg0(OsStr::from_bytes(NAME.to_bytes()));
         command.arg(ARGUMENT).arg(&self.inner.run);
         Ok(command)
     }

@@ -20,7 +20,7 @@ mod tail;
 mod text;
 mod tree;
 
-pub use environment::EnvironmentRule;
+pub use environment::{EnvironmentRule, close_to_children};
 pub use error::{Error, ErrorKind, Result};
 pub use excerpt::{Characters, Excerpt, ExcerptText};
 pub use exit::{ExitReport, Shutdown, ShutdownStep, ShutdownSteps};

@@ -23,7 +23,9 @@ use std::{
 
 use process_wrap::tokio::{CommandWrap, CommandWrapper as _, ProcessSession};
 use rustix::process::{Pid, Signal};
-pub(crate) use system::{LISTS, environment_value, own_program, process, processes};
+pub(crate) use system::{
+    LISTS, close_to_others, environment_value, name_self, own_program, process, processes,
+};
 
 /// A process as the system lists it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -119,9 +119,13 @@ pub(crate) struct Chat {
     /// How the answer to --prompt is printed
     #[arg(long, value_enum, default_value_t = Printed::Text, requires = "prompt")]
     pub output: Printed,
-    /// Go on with the last conversation of this working directory
-    #[arg(long = "continue")]
-    pub go_on: bool,
+    /// Go on with the last conversation of this working directory, at a terminal the last one that began at one; or with the one
+    /// of this id, or of the beginning of it
+    #[arg(long = "continue", value_name = "ID", num_args = 0..=1, require_equals = true)]
+    pub go_on: Option<Option<String>>,
+    /// List the conversations of this working directory, the last one first, and end
+    #[arg(long, conflicts_with_all = ["prompt", "go_on"])]
+    pub conversations: bool,
 }
 
 /// How an answer is printed.

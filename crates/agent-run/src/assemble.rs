@@ -185,6 +185,7 @@ pub(crate) async fn assemble(config: &Config, wishes: Wishes) -> Result<Assemble
     let mut builder = Run::builder(registry)
         .ceiling(wishes.limits.ceiling.unwrap_or(Tier::Exec))
         .approval(approval)
+        .secrets(config.secrets())
         .artifacts(Arc::new(Kept::new(state.artifacts())));
     if let Some(characters) = config.result_characters {
         builder = builder.result_chars(characters);

@@ -17,10 +17,15 @@ mod talk;
 mod tools;
 mod typed;
 
-use std::{io, process::ExitCode, sync::Arc, time::Duration};
+use std::{
+    io::{self, Write as _},
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
 
-use agent_loop::{Agent, Message, Model, Tally};
-use agent_tool_core::ToolSpec;
+use agent_loop::{Agent, Model, Tally};
+use agent_tool_core::{ToolSpec, counted, for_person};
 use anyhow::{Context as _, Result, bail};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -28,7 +33,7 @@ use self::{
     cards::ChatCards,
     crew::Crew,
     editor::{LineEditor, Modes},
-    saved::Conversations,
+    saved::{Conversations, Opened},
     screen::Screen,
     show::Turns,
     talk::Talk,
@@ -81,6 +86,9 @@ pub(crate) fn chat(options: &Options, chat: &Chat) -> Result<ExitCode> {
 
 async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
     let mut config = Config::load(options)?;
+    if chat.conversations {
+        return list(options, &config);
+    }
     let model: Arc<dyn Model> = Arc::new(config.model.open()?);
     if let Some(prompt) = &chat.prompt {
         let prompt = match prompt.as_str() {
@@ -115,7 +123,10 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
     }
     cards.keeps_in(assembled.state.artifacts());
     let conversations = Conversations::of(&assembled.state, config.working());
-    let (conversation, journal) = conversations.open(chat, &assembled.state)?;
+    let Opened { conversation, journal, before } = conversations.open(chat, &assembled.state)?;
+    if let Some(workers) = &assembled.workers {
+        journal.keeps_note_of(workers);
+    }
     let pictures = Pictures::new(assembled.state.artifacts());
     let turns =
         Arc::new(Turns::new(screen.clone(), cards.clone(), pictures, journal, &conversation));
@@ -142,9 +153,26 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
         trust: config.trust,
         tally: Tally::default(),
     };
-    talk.greet(chat.go_on, options.vibe);
+    talk.greet(before.as_deref(), options.vibe);
     let interrupts = signal(SignalKind::interrupt()).context("the signals")?;
     talk.go_on(interrupts).await
+}
+
+/// The conversations of this working directory.
+fn list(options: &Options, config: &Config) -> Result<ExitCode> {
+    let listed = Conversations::of(&State::open(), config.working()).list();
+    let mut out = io::stdout().lock();
+    if options.json {
+        writeln!(out, "{}", serde_json::json!({ "conversations": listed }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for conversation in &listed {
+        writeln!(out, "{}", for_person(&conversation.in_words()))?;
+    }
+    if listed.is_empty() {
+        remark(in_style(FAINT, "there is no conversation of this working directory"));
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// One prompt, with nobody there.
@@ -173,9 +201,16 @@ async fn answer_once(
         }
     };
     let conversations = Conversations::of(&assembled.state, config.working());
-    let (mut conversation, journal) = conversations.open(chat, &assembled.state)?;
-    journal.add(&Message::user(&prompt));
-    conversation.push_user(prompt);
+    let Opened { mut conversation, journal, before } =
+        conversations.open(chat, &assembled.state)?;
+    if let Some(before) = before {
+        let count = counted(conversation.messages().len(), "message");
+        remark(in_style(FAINT, format!("going on after {count}; {before}")));
+    }
+    if let Some(workers) = &assembled.workers {
+        journal.keeps_note_of(workers);
+    }
+    journal.say(&mut conversation, prompt);
     let agent = agent(&assembled, model);
     tokio::select! {
         code = once::once(&agent, &mut conversation, &journal, chat.output) => {

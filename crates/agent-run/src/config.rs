@@ -12,18 +12,19 @@ use std::{
 
 use agent_mcp::Servers;
 use agent_tiers::Surface;
+use agent_tool_core::Secrets;
 use anyhow::{Context, Result, anyhow};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     args::{Approve, Options, surface},
     mcp,
-    models::ModelConfig,
+    models::{ModelConfig, PROVIDER_KEYS},
     trust::{self, Trust},
     workers::WorkersConfig,
 };
 
-use self::settings::{Origins, of_flags};
+use self::settings::{Origins, of_flags, of_model};
 
 /// The checkout's own file, which may only narrow.
 pub(crate) const CHECKOUT_FILE: &str = ".agent-run.toml";
@@ -179,14 +180,21 @@ impl Config {
         if options.sandbox_folder.is_some() {
             eval.sandbox_folder.clone_from(&options.sandbox_folder);
         }
-        let model = person.model.unwrap_or_default();
-        let model = options.model.as_deref().map_or(Ok(model.clone()), |name| model.named(name))?;
+        let own = person.model.clone().unwrap_or_default();
+        let model = options.model.as_deref().map_or(Ok(own.clone()), |name| own.named(name))?;
+        of_model(&mut origins, options, person.model.as_ref(), &model);
         let mut workers = person.worker;
         for flag in &options.worker {
             workers.take_flag(flag)?;
         }
         for model in std::iter::once(&model).chain(workers.models()) {
             model.check_key()?;
+        }
+        for name in mcp::servers(toml::Table::new(), &options.mcp)?.names() {
+            origins.note(format!("mcp.{name}"), "flags", true);
+        }
+        for name in person.mcp.keys() {
+            origins.note(format!("mcp.{name}"), "person", true);
         }
         origins.note("mcp", "person", !person.mcp.is_empty());
         let mcp = mcp::servers(person.mcp, &options.mcp)?;
@@ -217,6 +225,16 @@ impl Config {
     /// The canonical path of the working directory: the checkout that is trusted or not.
     pub(crate) fn working(&self) -> &Path {
         &self.roots[0].1
+    }
+
+    /// The keys of models and the tokens of MCP servers as they are now, which no result and no record has. The providers' own
+    /// variables count, whatever model this is.
+    pub(crate) fn secrets(&self) -> Secrets {
+        let models = std::iter::once(&self.model).chain(self.workers.models());
+        let keys = models.filter_map(ModelConfig::key_variable).chain(PROVIDER_KEYS);
+        let keys = keys.filter_map(|name| Some((name.to_owned(), env::var(name).ok()?)));
+        let trimmed = |(name, value): (String, String)| (name, value.trim().to_owned());
+        Secrets::new(keys.map(trimmed).chain(self.mcp.secrets()))
     }
 
     /// The variables that hold keys of models and tokens of MCP servers, which no child gets but the one that they are for.
@@ -372,7 +390,6 @@ fn note_lists(origins: &mut Origins, checkout: &CheckoutFile, person: &PersonFil
     origins.note("exclude", "checkout", !checkout.exclude.is_empty());
     origins.note("languages", "checkout", !checkout.languages.is_empty());
     origins.note("languages", "person", !person.languages.is_empty());
-    origins.note("model", "person", person.model.is_some());
     origins.note("worker.fast", "person", person.worker.fast.is_some());
     origins.note("worker.good", "person", person.worker.good.is_some());
     origins.note("server", "person", !person.server.is_empty());

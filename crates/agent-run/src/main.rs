@@ -46,6 +46,8 @@ const NOBODY_READS: u8 = 141;
 fn main() -> ExitCode {
     // This program is the guard of its own children, when it is started as that.
     agent_process::guard::main_if_asked();
+    // The keys in its environment are not for what it starts. Where the system refuses, results hide them all the same.
+    let _ = agent_process::close_to_children();
     let Cli { options, command } = Cli::parse();
     let result = match command {
         Command::Tools => commands::tools(&options),

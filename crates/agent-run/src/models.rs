@@ -11,6 +11,9 @@ use serde::Deserialize;
 const ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
 const OPENAI_KEY: &str = "OPENAI_API_KEY";
 
+/// The variables in which every provider has its key.
+pub(crate) const PROVIDER_KEYS: [&str; 2] = [ANTHROPIC_KEY, OPENAI_KEY];
+
 /// So long is no name of a variable that looks like a key.
 const KEY_CHARS: usize = 20;
 
@@ -44,6 +47,17 @@ pub(crate) enum Provider {
     Compatible,
 }
 
+impl Provider {
+    /// The name as configuration has it.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Provider::Anthropic => "anthropic",
+            Provider::OpenAi => "openai",
+            Provider::Compatible => "compatible",
+        }
+    }
+}
+
 impl ModelConfig {
     /// Refuses a key that stands where the name of its variable belongs, and does not repeat it.
     pub(crate) fn check_key(&self) -> Result<()> {
@@ -64,14 +78,33 @@ impl ModelConfig {
 
     /// `anthropic claude-sonnet-4-5 at https://…`.
     pub(crate) fn in_words(&self) -> String {
-        let provider = match self.provider {
-            Provider::Anthropic => "anthropic",
-            Provider::OpenAi => "openai",
-            Provider::Compatible => "compatible",
-        };
-        let place =
-            self.url.as_ref().map_or(String::new(), |url| format!(" at {}", without_secrets(url)));
+        let provider = self.provider.as_str();
+        let place = self.shown_url().map_or(String::new(), |url| format!(" at {url}"));
         format!("{provider} {}{place}", self.name)
+    }
+
+    /// `anthropic claude-sonnet-4-5 at https://…, key in ANTHROPIC_API_KEY, 200000 tokens of context`.
+    pub(crate) fn described(&self) -> String {
+        let mut words = self.in_words();
+        match self.key_variable() {
+            Some(name) => words.push_str(&format!(", key in {name}")),
+            None => words.push_str(", no key"),
+        }
+        if let Some(tokens) = self.context {
+            words.push_str(&format!(", {tokens} tokens of context"));
+        }
+        if let Some(tokens) = self.output {
+            words.push_str(&format!(", {tokens} of an answer"));
+        }
+        if self.images == Some(false) {
+            words.push_str(", no images");
+        }
+        words
+    }
+
+    /// The address, without what may be secret in it.
+    pub(crate) fn shown_url(&self) -> Option<String> {
+        self.url.as_deref().map(without_secrets)
     }
 
     /// The variable that holds the key; none where none is sent.

@@ -73,6 +73,16 @@ impl WorkerConfig {
     }
 }
 
+impl WorkerConfig {
+    /// The same with all that is said of a model.
+    pub(crate) fn described(&self) -> String {
+        match self {
+            Self::Command(line) => format!("command {line}"),
+            Self::Model(model) => format!("model {}", model.described()),
+        }
+    }
+}
+
 impl WorkersConfig {
     /// Both tiers with what serves them.
     pub(crate) fn tiers(&self) -> [(WorkerTier, Option<&WorkerConfig>); 2] {

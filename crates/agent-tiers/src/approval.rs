@@ -96,6 +96,7 @@ impl Approval {
                 // A call that would fail anyway says what is wrong with it.
                 _ => match tool.preview(&call.args, cx).await {
                     Err(error) => Ruling::refused(Decider::Preview, error),
+                    Ok(preview) if is_idle(spec, policy, &preview) => Ruling::idle(preview),
                     Ok(_) => Ruling::refused(Decider::Nobody, no_approver(spec)),
                 },
             },
@@ -116,6 +117,9 @@ impl Approval {
             Ok(preview) => preview,
             Err(error) => return Ruling::refused(Decider::Preview, error),
         };
+        if is_idle(spec, policy, &preview) {
+            return Ruling::idle(preview);
+        }
         let fingerprint = preview.fingerprint.clone();
         // While the card waits, an answer to another card of the same caller and tool may settle
         // it; the card then goes away unanswered.
@@ -174,9 +178,20 @@ impl Ruling {
         Self { decision: Decision::Pass, by: Some(by), effect: None }
     }
 
+    /// Nothing would change, so nobody is asked. Should the plan be another one by then, the call is a conflict.
+    fn idle(preview: Preview) -> Self {
+        let decision = Decision::Approved { fingerprint: preview.fingerprint };
+        Self { decision, by: Some(Decider::Preview), effect: None }
+    }
+
     fn refused(by: Decider, error: ToolError) -> Self {
         Self { decision: Decision::Refused(error), by: Some(by), effect: None }
     }
+}
+
+/// Whether a call of a tool that only changes files would change none.
+fn is_idle(spec: &ToolSpec, policy: Policy, preview: &Preview) -> bool {
+    preview.changes_nothing && spec.tier == Tier::Write && policy == Policy::Ask
 }
 
 /// What a permission card offers.
@@ -236,14 +251,17 @@ fn chosen(reply: &Reply) -> Result<Effect, CardError> {
     chosen.map(|(.., effect)| effect).ok_or_else(|| CardError::new("no single option was chosen"))
 }
 
-enum First<A, B> {
+pub(crate) enum First<A, B> {
     Other(A),
     Own(B),
 }
 
 /// The first of two to be ready. The other is dropped, which withdraws a card. The remembered
 /// answer is looked at first, so that a card that needs no asking is never shown.
-async fn first<A, B>(other: impl Future<Output = A>, own: impl Future<Output = B>) -> First<A, B> {
+pub(crate) async fn first<A, B>(
+    other: impl Future<Output = A>,
+    own: impl Future<Output = B>,
+) -> First<A, B> {
     let mut other = pin!(other);
     let mut own = pin!(own);
     poll_fn(|cx| {

@@ -10,7 +10,9 @@ use tracing::Instrument;
 
 use crate::{
     Outcome, View, WaitsFor, What,
+    approval::{First, first},
     calls::{Open, ROOT},
+    hiding::hide,
     run::Shared,
 };
 
@@ -37,17 +39,21 @@ impl Arrival {
         {
             return Err(error.clone());
         }
-        let live = run.calls.enter(call.id.clone(), &call.name, chain.clone())?;
+        let live = run.calls.enter(call.id.clone(), &call.name, parent.call_id(), chain.clone())?;
         let open = Open::new(Arc::clone(&live), &run.calls, &run.log);
         let surface = view.surface();
         run.log.push(|| {
             let tier = tool.as_ref().ok().map(|tool| tool.spec().tier);
-            What::started(live.id.clone(), chain.clone(), &call, tier, surface)
+            let mut what = What::started(live.id.clone(), chain.clone(), &call, tier, surface);
+            if let What::Started { args, .. } = &mut what {
+                run.log.hiding.secrets.hidden_in(args);
+            }
+            what
         });
         let ceiling = parent.ceiling().min(view.authority.ceiling).min(surface.cap());
         let inner = view.held_by(Arc::clone(&live), ceiling);
         let cx = surroundings(&live.id, chain, ceiling, inner, run);
-        let place = match take_place(run, tool.as_deref(), cx.callers()) {
+        let place = match take_place(run, tool.as_deref(), cx.callers(), parent.call_id()) {
             Ok(place) => place,
             Err(error) => {
                 tool = Err(error);
@@ -68,6 +74,7 @@ impl Arrival {
         );
         let result = self.run().instrument(span.clone()).await;
         drop(self.place.take());
+        let result = hide(&self.view.run.log.hiding.secrets, result);
         let result = self.view.run.budget.apply(&self.open.live.id, result);
         if let Err(error) = &result {
             span.record("error.type", &*error.code);
@@ -83,8 +90,7 @@ impl Arrival {
         let fingerprint = self.pass_gates(&*tool).await?;
         self.still_there(&tool)?;
         if let Some(place) = &self.place {
-            self.open.live.wait_for(WaitsFor::Turn);
-            place.turn().await;
+            self.take_turn(place).await?;
             self.still_there(&tool)?;
         }
         self.open.live.wait_for(WaitsFor::Tool);
@@ -92,6 +98,19 @@ impl Arrival {
         let args = self.call.args.take();
         let result = caught(async { tool.call(args, &cx).await }).await;
         result.unwrap_or_else(|panic| Err(self.view.run.panicked(&self.call.name, &panic)))
+    }
+
+    /// Waits for the turn, unless whoever has it waits for who made this call.
+    async fn take_turn(&self, place: &Place) -> Result<(), ToolError> {
+        let (calls, name) = (&self.view.run.calls, &self.call.name);
+        self.open.live.wait_for(WaitsFor::Turn);
+        // Another wait may have become part of a circle by this one.
+        calls.news.send_replace(());
+        let never = calls.never_comes(&self.open.live.asker, name);
+        match first(place.turn(), never).await {
+            First::Other(()) => Ok(()),
+            First::Own(()) => Err(waits_for_its_caller(name)),
+        }
     }
 
     /// Asks the gates in order, the approval last, and gives back the fingerprint of the plan
@@ -175,12 +194,13 @@ fn surroundings(
     chain.into_iter().fold(root, |cx, caller| cx.child(caller, id.clone(), ceiling))
 }
 
-/// Takes a place in the line of an exclusive tool. A call that has a caller never waits for one,
-/// be the caller another tool or a worker: the turn may be held by somebody who waits for it.
+/// Takes a place in the line of an exclusive tool. A call from inside another never waits for one: the turn may be held by
+/// what it was made from. Who works beside it, such as a worker, waits as the main agent does.
 fn take_place(
     run: &Shared,
     tool: Result<&dyn Tool, &ToolError>,
     callers: &[Caller],
+    asker: &CallId,
 ) -> Result<Option<Place>, ToolError> {
     let Ok(tool) = tool else { return Ok(None) };
     let spec = tool.spec();
@@ -192,18 +212,30 @@ fn take_place(
     if spec.parallel {
         return Ok(None);
     }
-    if callers.is_empty() {
+    // Nobody is asked about a call whose turn would never come.
+    if run.calls.is_circle(asker, name) {
+        return Err(waits_for_its_caller(name));
+    }
+    if run.calls.get(asker).is_none() {
         return Ok(Some(run.turns.join(name)));
     }
     let busy = || {
         let message = format!(
-            "{name} is busy with another call, of which a person may be asked just now; a call of a tool's or \
-             of a worker's does not wait for it, since its caller may be what that one waits for; nothing was done; do \
-             something else first and call it again, and if it stays busy, say that this was not done"
+            "{name} is busy with another call, of which a person may be asked just now; a call from inside another one \
+             does not wait for it, since that may be what it waits for; nothing was done; do something else first and \
+             call it again, and if it stays busy, say that this was not done"
         );
         ToolError::new(ErrorKind::Conflict, "busy_tool", message)
     };
     run.turns.try_join(name).map(Some).ok_or_else(busy)
+}
+
+fn waits_for_its_caller(name: &str) -> ToolError {
+    let message = format!(
+        "the call that has {name} now waits for you, so your turn would never come; nothing was done; go on without it \
+         and say in your result that this was not done"
+    );
+    ToolError::new(ErrorKind::Conflict, "busy_tool", message)
 }
 
 /// A decision of a kind that this version does not know is a refusal.

@@ -12,7 +12,11 @@ use std::{
 use agent_tool_core::{CallId, Caller, ErrorKind, ToolError, ToolResult};
 use serde::{Deserialize, Serialize};
 
-use crate::{What, lock, log::Log};
+use crate::{
+    What, lock,
+    log::Log,
+    waits::{News, Waits},
+};
 
 /// The id of the surroundings from which the main agent calls. No call may have it.
 pub(crate) const ROOT: &str = "root";
@@ -54,13 +58,17 @@ pub enum WaitsFor {
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     last: AtomicU64,
-    live: Mutex<HashMap<CallId, Arc<Live>>>,
+    pub(crate) live: Mutex<HashMap<CallId, Arc<Live>>>,
+    pub(crate) waits: Mutex<Waits>,
+    pub(crate) news: News,
 }
 
 #[derive(Debug)]
 pub(crate) struct Live {
     pub(crate) id: CallId,
     pub(crate) name: String,
+    /// The surroundings from which it was made.
+    pub(crate) asker: CallId,
     callers: Vec<Caller>,
     since: Instant,
     waits_for: AtomicU8,
@@ -73,6 +81,7 @@ impl Calls {
         &self,
         id: Option<CallId>,
         name: &str,
+        asker: &CallId,
         callers: Vec<Caller>,
     ) -> Result<Arc<Live>, ToolError> {
         let mut live = lock(&self.live);
@@ -90,6 +99,7 @@ impl Calls {
         let call = Arc::new(Live {
             id: id.clone(),
             name: name.to_owned(),
+            asker: asker.clone(),
             callers,
             since: Instant::now(),
             waits_for: AtomicU8::new(WaitsFor::Approval as u8),
@@ -143,20 +153,24 @@ impl Live {
         self.over.load(Ordering::SeqCst)
     }
 
+    pub(crate) fn waits_for(&self) -> WaitsFor {
+        let now = self.waits_for.load(Ordering::Relaxed);
+        let waits_for =
+            [WaitsFor::Approval, WaitsFor::Turn].into_iter().find(|what| *what as u8 == now);
+        waits_for.unwrap_or(WaitsFor::Tool)
+    }
+
     fn ms(&self) -> u64 {
         u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
     fn status(&self) -> LiveCall {
-        let waits_for = [WaitsFor::Approval, WaitsFor::Turn]
-            .into_iter()
-            .find(|what| *what as u8 == self.waits_for.load(Ordering::Relaxed));
         LiveCall {
             call_id: self.id.clone(),
             name: self.name.clone(),
             callers: self.callers.clone(),
             ms: self.ms(),
-            waits_for: waits_for.unwrap_or(WaitsFor::Tool),
+            waits_for: self.waits_for(),
         }
     }
 }
@@ -177,6 +191,7 @@ impl Open {
     pub(crate) fn finish(&self, result: &ToolResult) {
         if self.leave() {
             let live = &self.live;
+            self.log.tell_rest(&live.id);
             self.log.push(|| What::finished(live.id.clone(), result, live.ms()));
         }
     }
@@ -196,6 +211,7 @@ impl Drop for Open {
     fn drop(&mut self) {
         if self.leave() {
             let live = &self.live;
+            self.log.tell_rest(&live.id);
             self.log.push(|| What::Cancelled { call_id: live.id.clone(), ms: live.ms() });
         }
     }

@@ -5,6 +5,7 @@ mod budget;
 mod call;
 mod calls;
 mod guardrail;
+mod hiding;
 mod json;
 mod log;
 mod memory;
@@ -20,6 +21,7 @@ mod transcript;
 mod turns;
 mod unknown;
 mod view;
+mod waits;
 mod watch;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -10,11 +10,11 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use agent_tool_core::{Context, Event, Events};
+use agent_tool_core::{CallId, Context, Event, Events, Secrets};
 
 use crate::{
-    Record, TRANSCRIPT_BACKLOG, TRANSCRIPT_VERSION, TranscriptError, Watcher, What, lock,
-    transcript::Transcript, watch::Queue,
+    Record, TRANSCRIPT_BACKLOG, TRANSCRIPT_VERSION, TranscriptError, Watcher, What, hiding::Hiding,
+    lock, transcript::Transcript, watch::Queue,
 };
 
 /// Numbers records under one lock, so that the transcript and every watcher see one order. What
@@ -23,6 +23,7 @@ use crate::{
 pub(crate) struct Log {
     state: Mutex<State>,
     transcript: Option<Transcript>,
+    pub(crate) hiding: Hiding,
     /// Whether anybody ever listened: without it records are counted and not made.
     heard: AtomicBool,
 }
@@ -35,8 +36,12 @@ struct State {
 }
 
 impl Log {
-    /// A log whose records are written too.
-    pub(crate) fn written_to(writer: impl Write + Send + 'static) -> Arc<Self> {
+    /// A log that tells no secrets, and whose records are written too where there is a transcript.
+    pub(crate) fn new(transcript: Option<Box<dyn Write + Send>>, secrets: Secrets) -> Arc<Self> {
+        let hiding = Hiding::of(secrets);
+        let Some(writer) = transcript else {
+            return Arc::new(Self { hiding, ..Self::default() });
+        };
         Arc::new_cyclic(|log: &Weak<Self>| {
             let log = log.clone();
             let failed = move |failure: &TranscriptError| {
@@ -46,7 +51,7 @@ impl Log {
                 }
             };
             let transcript = Some(Transcript::start(writer, TRANSCRIPT_BACKLOG, failed));
-            Self { transcript, heard: AtomicBool::new(true), ..Self::default() }
+            Self { transcript, hiding, heard: AtomicBool::new(true), ..Self::default() }
         })
     }
 
@@ -76,6 +81,13 @@ impl Log {
         state.watchers.push(Arc::downgrade(&queue));
         self.heard.store(true, Ordering::Relaxed);
         watcher
+    }
+
+    /// Tells the end of a call's output that waited for the rest of what may have been a secret.
+    pub(crate) fn tell_rest(&self, call_id: &CallId) {
+        if let Some((parent, event)) = self.hiding.rest(call_id) {
+            self.push(|| What::Event { call_id: call_id.clone(), parent, event });
+        }
     }
 
     /// Ends the watchers once they have read what is there.
@@ -131,11 +143,11 @@ impl State {
 
 impl Events for Log {
     fn emit(&self, cx: &Context, event: Event) {
-        self.push(|| What::Event {
-            call_id: cx.call_id().clone(),
-            parent: cx.callers().last().map(|caller| caller.call_id.clone()),
-            event,
-        });
+        let call_id = cx.call_id();
+        let parent = cx.callers().last().map(|caller| caller.call_id.clone());
+        for (parent, event) in self.hiding.event(call_id, parent, event) {
+            self.push(|| What::Event { call_id: call_id.clone(), parent, event });
+        }
     }
 }
 

@@ -161,7 +161,7 @@ pub enum Decider {
     Earlier,
     /// Nobody: no approver was connected, or no usable answer came back.
     Nobody,
-    /// The tool itself, whose preview refused the arguments.
+    /// The tool itself, whose preview refused the arguments, or showed that nothing would change.
     Preview,
 }
 

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use agent_tool_core::{ErrorKind, Gate, Limits, Tier, ToolError};
+use agent_tool_core::{ErrorKind, Gate, Limits, Secrets, Tier, ToolError};
 
 use crate::{
     Approval, Artifacts, LiveCall, Registry, Surface, TranscriptError, View, WATCH_LIMIT, Watcher,
@@ -38,6 +38,7 @@ pub struct RunBuilder {
     gates: Vec<Arc<dyn Gate>>,
     approval: Approval,
     budget: Budget,
+    secrets: Secrets,
     transcript: Option<Box<dyn Write + Send>>,
 }
 
@@ -50,6 +51,7 @@ impl Run {
             gates: Vec::new(),
             approval: Approval::default(),
             budget: Budget::default(),
+            secrets: Secrets::default(),
             transcript: None,
         }
     }
@@ -176,6 +178,13 @@ impl RunBuilder {
         self
     }
 
+    /// The run with values that nobody is to read. Their names stand in their place in every result before it is cut or kept, in
+    /// what tools tell while they work, and in the arguments, messages and texts of the transcript.
+    pub fn secrets(mut self, secrets: Secrets) -> Self {
+        self.secrets = secrets;
+        self
+    }
+
     /// The run with a place for what does not fit into a result.
     pub fn artifacts(mut self, artifacts: Arc<dyn Artifacts>) -> Self {
         self.budget.artifacts = Some(artifacts);
@@ -201,7 +210,7 @@ impl RunBuilder {
             budget: self.budget,
             calls: Arc::default(),
             turns: Turns::default(),
-            log: self.transcript.map(Log::written_to).unwrap_or_default(),
+            log: Log::new(self.transcript, self.secrets),
             panics: AtomicU64::new(0),
             views: AtomicU64::new(0),
         };

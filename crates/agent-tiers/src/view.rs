@@ -185,6 +185,12 @@ impl Dispatch for View {
         let authority = self.authority.meet(self.surface.get().cap(), limits);
         Arc::new(View { authority, ..self.clone() })
     }
+
+    fn note_wait(&self, other: &CallId, waiter: &Context) -> Box<dyn Send> {
+        let callers = waiter.callers().iter().map(|caller| caller.call_id.clone());
+        let waiting = callers.chain([waiter.call_id().clone()]).collect();
+        Box::new(self.run.calls.note_wait(waiting, other.clone()))
+    }
 }
 
 impl Authority {

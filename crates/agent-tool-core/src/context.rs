@@ -119,6 +119,14 @@ pub trait Dispatch: Send + Sync + 'static {
 
     /// A dispatch that admits no more than this one and no more than `limits`.
     fn narrow(&self, limits: Limits) -> Arc<dyn Dispatch>;
+
+    /// Notes that the call that `waiter` belongs to, and all that it was made from, go on no further before somebody
+    /// else does, whose own surroundings have this id, for as long as what comes back is held. Where calls wait for turns, that
+    /// keeps the two from waiting for each other.
+    fn note_wait(&self, other: &CallId, waiter: &Context) -> Box<dyn Send> {
+        let _ = (other, waiter);
+        Box::new(())
+    }
 }
 
 /// Takes the events of calls. Implementations return at once, whatever becomes of the event.

@@ -13,6 +13,7 @@ mod panics;
 mod preview;
 mod queue;
 mod schema;
+mod secrets;
 mod spec;
 mod stop;
 mod text;
@@ -33,6 +34,7 @@ pub use crate::{
     preview::{Location, Preview, PreviewKind},
     queue::CardQueue,
     schema::portable,
+    secrets::{SECRET_BYTES, Secrets},
     spec::{Tier, ToolSpec},
     stop::{PROGRESS_EVERY, Stop, StopOnDrop},
     text::{as_at_terminal, for_approval, for_person},

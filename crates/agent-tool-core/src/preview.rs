@@ -66,6 +66,9 @@ pub struct Preview {
     /// Why it is asked about, where the tier does not say it truly: a card has it in place of that. It goes no further.
     #[serde(skip)]
     pub reason: Option<String>,
+    /// Whether the call would change nothing, so that nobody need be asked about it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub changes_nothing: bool,
 }
 
 /// How many characters of the arguments the default preview shows.
@@ -83,6 +86,7 @@ impl Preview {
             changes: Vec::new(),
             fingerprint: None,
             reason: None,
+            changes_nothing: false,
         }
     }
 
@@ -124,6 +128,14 @@ impl Preview {
     #[must_use]
     pub fn with_fingerprint(mut self, fingerprint: impl Into<String>) -> Self {
         self.fingerprint = Some(fingerprint.into());
+        self
+    }
+
+    /// The same preview of a call that would change nothing. A plan that would change something by the time of the call
+    /// has another fingerprint, so bind it to one where that can be.
+    #[must_use]
+    pub fn changing_nothing(mut self) -> Self {
+        self.changes_nothing = true;
         self
     }
 }

@@ -3,7 +3,8 @@
 use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll};
 
 use agent_tool_core::{
-    BoxFuture, Context, Dispatch, ErrorKind, Limits, ToolCall, ToolError, ToolResult, ToolSpec,
+    BoxFuture, CallId, Context, Dispatch, ErrorKind, Limits, ToolCall, ToolError, ToolResult,
+    ToolSpec,
 };
 
 use crate::attempt::Attempt;
@@ -41,6 +42,10 @@ impl Dispatch for Leash {
     fn narrow(&self, limits: Limits) -> Arc<dyn Dispatch> {
         let dispatch = self.dispatch.narrow(limits);
         Arc::new(Self { dispatch, attempt: Arc::clone(&self.attempt) })
+    }
+
+    fn note_wait(&self, other: &CallId, waiter: &Context) -> Box<dyn Send> {
+        self.dispatch.note_wait(other, waiter)
     }
 }
 

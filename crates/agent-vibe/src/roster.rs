@@ -50,12 +50,14 @@ pub struct Ended {
 pub(crate) struct Roster {
     pub(crate) on: bool,
     pub(crate) workers: Vec<Record>,
+    /// The number of the last worker of before this roster.
+    pub(crate) before: usize,
     limits: RosterLimits,
 }
 
 impl Roster {
     pub(crate) fn new(limits: RosterLimits) -> Self {
-        Self { on: true, workers: Vec::new(), limits }
+        Self { on: true, workers: Vec::new(), before: 0, limits }
     }
 
     pub(crate) fn check_on(&self) -> Result<(), ToolError> {

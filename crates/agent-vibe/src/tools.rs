@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use self::args::{KillArgs, ListArgs, SendArgs, SpawnArgs, WaitArgs};
-use crate::{Order, WorkerReport, WorkerTier, Workers};
+use crate::{Order, WorkerReport, WorkerTier, Workers, workers::call_id};
 
 /// The names of the tools. No worker has them.
 pub const TOOLS: [&str; 5] = ["vibe_spawn", "vibe_send", "vibe_wait", "vibe_kill", "vibe_list"];
@@ -93,6 +93,8 @@ impl Vibe {
             Op::Wait => {
                 let args: WaitArgs = parse_args(&self.spec, args)?;
                 let limit = args.timeout_seconds.map(Duration::from_secs);
+                // A cell that waits holds its interpreter, for which the worker must not wait in turn.
+                let _noted = cx.dispatch().note_wait(&call_id(&args.worker_id), cx);
                 let report = workers.wait(&args.worker_id, limit).await?;
                 Ok(output(text::waited(&report, limit), &report))
             }

@@ -64,6 +64,15 @@ impl Workers {
         tools::all(self)
     }
 
+    /// Has the ids of workers go on after this number, where a conversation had workers before that are gone: none of theirs
+    /// is given again. It changes nothing once a worker was spawned.
+    pub fn continue_after(&self, number: usize) {
+        let mut roster = lock(&self.inner.roster);
+        if roster.workers.is_empty() {
+            roster.before = roster.before.max(number);
+        }
+    }
+
     /// Spawns a worker on behalf of the call that `cx` belongs to, and returns at once: the worker is
     /// listed then, whatever its factory does. Its authority is the smaller of the caller's and the
     /// order's, for good.
@@ -96,11 +105,11 @@ impl Workers {
         roster.check_on()?;
         roster.check_spawn()?;
         let index = roster.workers.len();
-        let id = format!("w{}", index + 1);
+        let id = format!("w{}", roster.before + index + 1);
         let identity = Identity { index, id, label: order.label, tier: order.tier, authority };
         // An id of its own, which no call has: the call that spawns is over soon, and what is over
         // calls no more.
-        let call_id = CallId::new(format!("worker_{}", identity.id));
+        let call_id = call_id(&identity.id);
         let caller = Caller::new(cx.call_id().clone(), identity.name());
         let cx = cx.child(caller, call_id, authority).with_dispatch(dispatch);
         let mut record = Record::new(identity, order.brief.into(), cx);
@@ -326,6 +335,11 @@ impl Drop for Owner {
             drop(killing.scope.end());
         }
     }
+}
+
+/// The id of a worker's surroundings.
+pub(crate) fn call_id(id: &str) -> CallId {
+    CallId::new(format!("worker_{}", id.trim()))
 }
 
 /// Waits until a channel closes, at most until then.

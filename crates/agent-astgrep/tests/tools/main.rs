@@ -348,7 +348,11 @@ fn an_approval_of_another_plan_is_a_conflict_and_the_edit_stays() {
         checkout.runtime.block_on(resolve.call(args.clone(), &other)).expect_err("another plan");
     assert_eq!(error.code, "approval_changed");
     let approved = Context::detached().with_approved(preview.fingerprint);
-    assert!(checkout.runtime.block_on(resolve.call(args, &approved)).is_ok());
+    assert!(!preview.changes_nothing);
+    assert!(checkout.runtime.block_on(resolve.call(args.clone(), &approved)).is_ok());
+    // Nobody need be asked about it again.
+    let again = checkout.runtime.block_on(resolve.preview(&args, &Context::detached()));
+    assert!(again.expect("a preview").changes_nothing);
 }
 
 #[test]

@@ -108,3 +108,37 @@ fn what_the_call_refuses_the_preview_refuses_in_the_same_words() {
         );
     }
 }
+
+#[test]
+fn what_would_change_nothing_asks_nobody() {
+    let args = |content: &str| json!({"path": "a.txt", "content": content});
+    let checkout = Checkout::new(FILES);
+    for (args, nothing) in [
+        (args("one\n"), true),
+        (args("one"), false),
+        (json!({"path": "empty", "content": ""}), false),
+    ] {
+        let preview = checkout.preview("write", &args).unwrap();
+        assert_eq!(preview.changes_nothing, nothing, "{args}");
+    }
+    let preview = checkout.preview("write", &args("one\n")).unwrap();
+    assert_eq!(preview.title, "write: nothing would change");
+    let write = || {
+        let cx = checkout.context().with_approved(preview.fingerprint.clone());
+        checkout.runtime.block_on(checkout.tool("write").call(args("one\n"), &cx))
+    };
+    let said = write().unwrap().joined_text();
+    assert_eq!(said, "nothing was changed: the text is already so");
+    // Something else stands there by the time of the call.
+    checkout.put("a.txt", "one\nmore\n");
+    assert_eq!(write().unwrap_err().code, "approval_changed");
+
+    // Of the others such a call is an error of its preview already.
+    let same = "*** Begin Patch\n*** Update File: b.txt\n-two\n+two\n*** End Patch";
+    for (tool, args) in [
+        ("edit", json!({"path": "b.txt", "old_string": "two", "new_string": "two"})),
+        ("apply_patch", json!({ "patch": same })),
+    ] {
+        assert_eq!(checkout.preview(tool, &args).unwrap_err().code, "no_change", "{tool}");
+    }
+}

@@ -7,11 +7,14 @@ use agent_tool_core::clip;
 use reqwest::{Url, header::HeaderMap};
 use serde_json::Value;
 
-use super::Key;
+use super::{Key, remote::is_here};
 use crate::{ModelError, ModelErrorKind as Kind};
 
 /// How many characters of a server's own words an error repeats.
 const WORDS_LIMIT: usize = 500;
+
+/// What an error of a connection is called where the name of the host could not be looked up.
+const NAME_FAILED: &str = "dns error";
 
 /// What a provider says where a conversation is too long, in lower case: Anthropic, OpenAI, llama.cpp,
 /// vLLM, gateways.
@@ -81,8 +84,12 @@ fn broken(error: genai::BoxError, server: &Server<'_>) -> ModelError {
         Some(error) if error.is_body() || error.is_decode() => ModelError::cut(),
         Some(error) if error.is_connect() => {
             let why = server.hide(&innermost(error));
-            let message = format!("cannot reach {}: {why}; is it running?", server.host());
-            ModelError::new(Kind::Connection, message)
+            let (kind, next) = match (is_of_name(error), is_here(server.url)) {
+                (true, _) => (Kind::UnknownHost, "look at the name and at the network"),
+                (false, true) => (Kind::Connection, "is it running?"),
+                (false, false) => (Kind::Connection, "look at the address and at the network"),
+            };
+            ModelError::new(kind, format!("cannot reach {}: {why}; {next}", server.host()))
         }
         Some(error) if error.is_builder() => {
             ModelError::new(Kind::InvalidRequest, "the request could not be made")
@@ -184,6 +191,18 @@ impl Server<'_> {
 fn unreadable(server: &Server<'_>) -> ModelError {
     let message = format!("{} sent what cannot be read; look at the address", server.host());
     ModelError::new(Kind::Unreadable, message)
+}
+
+/// Whether a connection failed at the name of its host. The crate behind this one says so in words alone.
+fn is_of_name(error: &reqwest::Error) -> bool {
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        if error.to_string() == NAME_FAILED {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 /// The last cause, which says it best; the ones before it repeat the address.

@@ -1,13 +1,8 @@
 use std::{env, fmt, sync::Arc};
 
+use agent_tool_core::Secrets;
+
 use crate::{ModelError, ModelErrorKind};
-
-/// What takes the place of a key in a text.
-const HIDDEN: &str = "[key]";
-
-/// How many characters of a key's beginning give it away: some servers echo a key with its middle
-/// left out.
-const TELLING_PREFIX: usize = 8;
 
 /// A key under the name of the variable that it came from. Its `Debug` shows the name.
 #[derive(Clone)]
@@ -56,22 +51,7 @@ impl Key {
 
     /// The text without the key, and without words that hold its beginning.
     pub(super) fn hide_in(&self, text: &str) -> String {
-        let text = text.replace(&*self.value, HIDDEN);
-        let prefix = match self.value.get(..TELLING_PREFIX) {
-            Some(prefix) if self.value.len() >= 2 * TELLING_PREFIX && text.contains(prefix) => {
-                prefix
-            }
-            _ => return text,
-        };
-        let words = text.split_inclusive(char::is_whitespace);
-        let words = words.map(|word| match word.find(prefix) {
-            Some(at) => {
-                let end = word.trim_end().len();
-                format!("{}{HIDDEN}{}", &word[..at], &word[end..])
-            }
-            None => word.to_owned(),
-        });
-        words.collect()
+        Secrets::one(&*self.name, &*self.value).hidden_with_beginnings(text)
     }
 }
 

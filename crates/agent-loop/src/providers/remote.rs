@@ -253,7 +253,7 @@ fn client(format: Format, url: &Url, key: Option<&Key>) -> Result<Client, ModelE
 }
 
 /// Whether the server is on this machine.
-fn is_here(url: &Url) -> bool {
+pub(super) fn is_here(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }

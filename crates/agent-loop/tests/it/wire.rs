@@ -51,6 +51,7 @@ pub(crate) fn trials() -> Vec<Trial> {
             a_redirect_is_not_followed;
         places:
             nobody_at_the_address_is_said
+            a_name_that_is_not_known_is_asked_for_less_often
             the_name_of_a_model_is_sent_as_it_is
             what_an_endpoint_wants_of_a_request_is_sent;
     };

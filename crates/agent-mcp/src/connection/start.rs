@@ -8,9 +8,8 @@ use std::{
     time::Duration,
 };
 
-use agent_process::{
-    EnvironmentRule, ExitReport, Finder, Launcher, Place, Process, Program, Wanted,
-};
+use agent_process::{ExitReport, Finder, Launcher, Place, Process, Program, Wanted};
+use agent_tool_core::Secrets;
 use rmcp::{
     model::{ProtocolVersion, ServerCapabilities, ServerPeerInfo},
     service::serve_directly,
@@ -20,11 +19,11 @@ use tokio::time::{sleep, timeout};
 
 use super::{Connection, doubt::Doubt};
 use crate::{
-    config::{ServerConfig, expanded, referenced},
+    config::{ServerConfig, expanded, is_secret},
     elicit::Asker,
     era::{self, Era, First, NotOpened, STATELESS},
     handler::Handler,
-    text::{Secrets, clean, seconds},
+    text::{clean, seconds, secrets},
     times::Times,
     wire::Wire,
 };
@@ -93,11 +92,9 @@ impl Start {
             Ok((name.clone(), value?))
         });
         let variables = variables.collect::<Result<BTreeMap<_, _>, _>>()?;
-        let rule = EnvironmentRule::new();
-        let secret =
-            |name: &str| !rule.passes(name.as_ref()) || !referenced(&config.env[name]).is_empty();
-        let secrets = variables.iter().filter(|(name, _)| secret(name));
-        let secrets = Secrets::new(secrets.map(|(name, value)| (name.clone(), value.clone())));
+        let given =
+            variables.iter().filter(|(name, _)| is_secret(name, &config.env[name.as_str()]));
+        let secrets = secrets(given.map(|(name, value)| (name.clone(), value.clone())));
         let folder = config.cwd.as_ref().unwrap_or(&self.folder);
         let program = Program::new(found.path, folder).args(&config.args);
         let program =

@@ -3,6 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use agent_process::frame::parse_json;
+use agent_tool_core::Secrets;
 use rmcp::{
     RoleClient,
     model::{
@@ -12,8 +13,6 @@ use rmcp::{
     service::RxJsonRpcMessage,
 };
 use serde_json::{Value, json};
-
-use crate::text::Secrets;
 
 /// The code under which an answer over the limit fails its call: none that a server can send.
 pub(crate) const TOO_LARGE: i32 = i32::MIN;

@@ -288,7 +288,7 @@ pub(crate) async fn a_server_gets_its_own_variables_and_no_key_of_the_run() {
         .tool(listed("own"), [shell("OWN")])
         .tool(listed("token"), [shell(crate::SECRET.0)]);
     let (config, _) = bed.server("s", &script);
-    let config = config.env("OWN", "x${HOME}y");
+    let config = config.env("OWN", "own${HOME}own");
     let bridge = bed.bridge(Servers::default().with("s", config)).await;
     let home = std::env::var("HOME").unwrap();
     let said = |output: agent_tool_core::ToolOutput| match &output.parts[1] {

@@ -10,7 +10,7 @@ use std::{
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{
-    Priority, READY, TERM_TIME, TERM_TIME_IN_ALL,
+    NAME, Priority, READY, TERM_TIME, TERM_TIME_IN_ALL,
     entry::{self, Line},
 };
 use crate::{Tree, platform, tree};
@@ -23,6 +23,7 @@ const SWEEP_POLL: Duration = Duration::from_millis(30);
 
 /// Reads until the pipe closes, kills what is registered then, and ends the process.
 pub(super) fn main(run: &str) -> ! {
+    let _ = platform::name_self(NAME);
     // The leader of a group has none of its own; then it has no terminal to lose either.
     let _ = platform::new_session();
     // A handler that nobody listens to is how a signal is ignored without unsafe code. The runtime only installs it.

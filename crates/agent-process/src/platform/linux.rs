@@ -1,4 +1,6 @@
-use std::{fs, io, path::PathBuf};
+use std::{ffi::CStr, fs, io, path::PathBuf};
+
+use rustix::process::DumpableBehavior;
 
 use super::Entry;
 
@@ -29,6 +31,15 @@ pub(crate) fn environment_value(id: u32, name: &str) -> Option<Vec<u8>> {
 /// The running program's file, the right one even where it was replaced or deleted since.
 pub(crate) fn own_program() -> io::Result<PathBuf> {
     Ok(PathBuf::from("/proc/self/exe"))
+}
+
+/// Names this process, or rather its one thread, in lists of processes: by default it is called after its file.
+pub(crate) fn name_self(name: &CStr) -> io::Result<()> {
+    Ok(rustix::thread::set_name(name)?)
+}
+
+pub(crate) fn close_to_others() -> io::Result<()> {
+    Ok(rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
 }
 
 /// proc_pid_stat(5). The name in parentheses may hold anything, so the fields are counted from the last one.

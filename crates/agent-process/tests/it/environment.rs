@@ -88,3 +88,14 @@ pub(crate) fn a_child_sees_no_key_and_what_its_caller_sets() {
     assert_eq!(child.get("SET_BY_CALLER_TOKEN"), Some(&"passes"));
     assert!(child[MARK_VARIABLE].contains('.'), "{text}");
 }
+
+/// TRUST-04: who may not look into a program does not read its environment; what it starts may be debugged.
+pub(crate) fn a_closed_program_is_closed_and_what_it_starts_is_not() {
+    let count = Count::new();
+    let output =
+        Command::new(own_program()).env(ROLE, "closed").env(TRIAL, count.name()).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    if cfg!(target_os = "linux") {
+        assert_eq!(said, "Dumpable\nNotDumpable\nDumpable\n");
+    }
+}

@@ -174,6 +174,9 @@ pub(crate) fn a_guard_ends_with_its_last_handle() {
         let id = guard.id().unwrap();
         let second = launcher.spawn(&count.child("sleep")).await.unwrap();
         assert_eq!(guard.id(), Some(id), "one guard for each run");
+        let shown = |file: &str| fs::read_to_string(format!("/proc/{id}/{file}")).unwrap();
+        assert_eq!(shown("comm"), "agent-guard\n");
+        assert!(shown("cmdline").starts_with("agent-guard\0"), "{:?}", shown("cmdline"));
         drop((guard, launcher, second));
         assert!(lives(id));
         drop(process);

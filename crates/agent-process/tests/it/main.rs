@@ -35,6 +35,7 @@ fn main() {
             names_that_read_like_secrets_are_taken_away,
             a_host_adds_names_and_keeps_names,
             a_child_sees_no_key_and_what_its_caller_sets,
+            a_closed_program_is_closed_and_what_it_starts_is_not,
         }
         find::{
             the_first_that_answers_is_taken_in_the_order_of_the_search,

@@ -19,6 +19,19 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::support::{ROLE, TRIAL, own_program};
 
+/// Says whether others may look into it, before and after it closed itself, and what holds for a program that it starts.
+fn closed() {
+    let say = || println!("{:?}", rustix::process::dumpable_behavior().unwrap());
+    say();
+    if env::args().count() > 1 {
+        return;
+    }
+    agent_process::close_to_children().unwrap();
+    say();
+    let status = Command::new(own_program()).arg("again").status().unwrap();
+    assert!(status.success());
+}
+
 pub(crate) fn main_if_asked() {
     let Ok(role) = env::var(ROLE) else { return };
     let mut words = role.split(' ');
@@ -26,6 +39,7 @@ pub(crate) fn main_if_asked() {
     let args: Vec<&str> = words.collect();
     match (name, args.as_slice()) {
         ("sleep", []) => sleep(),
+        ("closed", []) => closed(),
         ("session", []) => {
             rustix::process::setsid().unwrap();
             sleep();

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use agent_loop::{Conversation, Message, Outcome};
+use agent_loop::{Conversation, Message};
 use agent_tool_core::{CallId, Part, for_person};
 use serde_json::Value;
 
@@ -67,9 +67,7 @@ impl Calls {
                     }
                 }
                 Message::Tool { results } => {
-                    for result in
-                        results.iter().filter(|result| result.outcome != Outcome::NotStarted)
-                    {
+                    for result in results {
                         let id = CallId::new(result.call_id.as_str());
                         let texts = result.parts.iter().filter_map(|part| match part {
                             Part::Text { text } => Some(for_person(text)),

@@ -4,13 +4,14 @@ use std::{
     collections::HashMap,
     io::{self, Write as _},
     process::ExitCode,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use agent_loop::{Agent, Conversation, Turn, TurnEvent, Watch};
 use agent_tiers::ResultLine;
 use agent_tool_core::{CallId, ErrorKind, for_person};
 use anyhow::Result;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{saved::Journal, show::summary};
@@ -19,6 +20,9 @@ use crate::{
     edge, signals,
     style::{FAINT, in_style, remark},
 };
+
+/// The tool that asks a person, which is not there where nobody is.
+const ASK_USER: &str = "ask_user";
 
 /// A turn that something else than the model's own end ended.
 const NOT_DONE: u8 = 1;
@@ -30,8 +34,9 @@ pub(super) async fn once(
     journal: &Journal,
     printed: Printed,
 ) -> Result<ExitCode> {
-    let stream = Stream { journal, printed, about: Mutex::default() };
+    let stream = Stream { journal, printed, seen: Mutex::default() };
     let turn = agent.turn(conversation, &stream).await;
+    let refused = std::mem::take(&mut stream.seen().refused);
     match printed {
         Printed::Text => {
             if !turn.text.is_empty() {
@@ -41,9 +46,9 @@ pub(super) async fn once(
                 remark(turn.end.sentence());
             }
         }
-        Printed::Json => line(&object(agent, &turn))?,
+        Printed::Json => line(&object(agent, &turn, &refused))?,
         Printed::StreamJson => {
-            let mut last = object(agent, &turn);
+            let mut last = object(agent, &turn, &refused);
             last["type"] = json!("result");
             line(&last)?;
         }
@@ -63,11 +68,12 @@ pub(super) fn cut_off(model: &str, printed: Printed, why: signals::Ended) -> Res
     line(&object)
 }
 
-fn object(agent: &Agent, turn: &Turn) -> Value {
+fn object(agent: &Agent, turn: &Turn, refused: &[Refused]) -> Value {
     let mut object = serde_json::to_value(turn).unwrap_or_default();
     object["ok"] = turn.end.is_done().into();
     object["said"] = turn.end.sentence().into();
     object["model"] = agent.model().name().into();
+    object["refused"] = json!(refused);
     object
 }
 
@@ -75,33 +81,55 @@ fn line(value: &Value) -> Result<()> {
     Ok(writeln!(io::stdout().lock(), "{value}")?)
 }
 
-/// Keeps the journal and prints what happens: all of it where that is asked for, else on standard error what a person would miss
+/// Keeps the journal and prints what happens: all of it where that is asked for, and on standard error what a person would miss
 /// in the answer.
 struct Stream<'a> {
     journal: &'a Journal,
     printed: Printed,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
     /// What the calls are about.
-    about: Mutex<HashMap<CallId, String>>,
+    about: HashMap<CallId, String>,
+    refused: Vec<Refused>,
+}
+
+/// A call that was not made for want of a person, or of their leave.
+#[derive(Serialize)]
+struct Refused {
+    call_id: CallId,
+    tool: String,
+    /// What it was to be, in short.
+    about: String,
+    code: String,
 }
 
 impl Stream<'_> {
-    /// Says which calls were refused, and what was asked again.
-    fn say(&self, event: &TurnEvent) {
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a call, and what became of it where that is a refusal.
+    fn note(&self, event: &TurnEvent) {
         match event {
+            TurnEvent::CallStarted { call_id, name, args } => {
+                self.seen().about.insert(call_id.clone(), summary(name, args));
+            }
             TurnEvent::CallFinished { call_id, name, result, .. } => {
+                let about = self.seen().about.remove(call_id).unwrap_or_default();
                 let Err(error) = &**result else { return };
-                if error.kind != ErrorKind::Denied {
+                // With nobody there, there is no such tool: what it asks is not answered all the same.
+                if error.kind != ErrorKind::Denied && name != ASK_USER {
                     return;
                 }
-                let about =
-                    self.about.lock().unwrap_or_else(PoisonError::into_inner).remove(call_id);
-                let what = format!("{} {}", edge::word(name), about.unwrap_or_default());
-                let hint = match &*error.code {
-                    "no_approver" => "; `--approve all` lets such calls through",
-                    _ => "",
-                };
-                let said = format!("refused: {} ({}){hint}", for_person(what.trim()), error.code);
-                remark(in_style(FAINT, said));
+                let (tool, code) = (name.clone(), error.code.clone().into_owned());
+                let refused = Refused { call_id: call_id.clone(), tool, about, code };
+                if self.printed != Printed::StreamJson {
+                    remark(in_style(FAINT, refused.in_words()));
+                }
+                self.seen().refused.push(refused);
             }
             TurnEvent::Retrying { error, wait, time, .. } => {
                 let said = for_person(&error.to_string());
@@ -114,22 +142,29 @@ impl Stream<'_> {
     }
 }
 
+impl Refused {
+    fn in_words(&self) -> String {
+        let what = format!("{} {}", edge::word(&self.tool), self.about);
+        let what = for_person(what.trim());
+        if self.tool == ASK_USER {
+            return format!("not asked: {what} ({}); nobody is there to answer", self.code);
+        }
+        let hint = match &*self.code {
+            "no_approver" => "; `--approve all` lets such calls through",
+            _ => "",
+        };
+        format!("refused: {what} ({}){hint}", self.code)
+    }
+}
+
 impl Watch for Stream<'_> {
     fn event(&self, event: TurnEvent) {
-        if let TurnEvent::CallStarted { call_id, name, args } = &event {
-            let about = summary(name, args);
-            self.about
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .insert(call_id.clone(), about);
-        }
+        self.note(&event);
         if let TurnEvent::Message(message) = &event {
             self.journal.add(message);
         }
-        match self.printed {
-            Printed::StreamJson => {}
-            Printed::Json => return,
-            Printed::Text => return self.say(&event),
+        if self.printed != Printed::StreamJson {
+            return;
         }
         let told = match event {
             TurnEvent::Text(text) => json!({"type": "text", "text": text}),

@@ -1,17 +1,26 @@
 //! Conversations in the state folder: a journal for each, a message a line, written as they come, so that one that was killed
 //! can be gone on with.
 
+mod kept;
+mod note;
+
 use std::{
     fs,
     io::{self, BufRead as _, Write as _},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use agent_loop::{Conversation, Message};
-use anyhow::{Context as _, Result, bail};
+use agent_vibe::Workers;
+use anyhow::{Context as _, Result};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use self::{
+    kept::{Began, Saved},
+    note::{Note, NoteLine},
+};
 use crate::{
     args::Chat,
     state::State,
@@ -28,6 +37,14 @@ pub(crate) struct Conversations {
     folder: Option<PathBuf>,
 }
 
+/// A conversation to go on in.
+pub(crate) struct Opened {
+    pub(crate) conversation: Conversation,
+    pub(crate) journal: Journal,
+    /// Which one it is; none where it is new.
+    pub(crate) before: Option<String>,
+}
+
 /// A journal that is being written. What cannot be written is said once, and the conversation goes on.
 pub(crate) struct Journal {
     /// Locked for as long as it is open: of two that go on with a conversation one goes on with a copy.
@@ -35,10 +52,21 @@ pub(crate) struct Journal {
     /// The file that this one took the place of, locked too, for who opened it just before.
     _before: Option<fs::File>,
     path: Option<PathBuf>,
+    workers: Mutex<Crew>,
+}
+
+/// The workers that a journal keeps a note of.
+#[derive(Default)]
+struct Crew {
+    /// Those of before, until the model was told that they are gone.
+    before: Note,
+    /// Those of this run.
+    now: Option<Workers>,
+    written: Note,
 }
 
 /// What is said where a conversation is open elsewhere.
-const ELSEWHERE: &str = "another agent-run has the last conversation open: this one goes on with a copy of it, and neither sees what the \
+const ELSEWHERE: &str = "another agent-run has this conversation open: this one goes on with a copy of it, and neither sees what the \
     other says from here on";
 
 impl Conversations {
@@ -49,48 +77,63 @@ impl Conversations {
         Self { folder: home.map(|home| home.join("conversations").join(name)) }
     }
 
-    /// The last conversation where that is asked for, else one in which nothing was said, with its journal.
-    pub(crate) fn open(&self, asked: &Chat, state: &State) -> Result<(Conversation, Journal)> {
-        match asked.go_on {
-            true => self.last(state),
-            false => Ok((Conversation::new(), self.begin(state)?)),
-        }
+    /// The conversation that is asked for, or one in which nothing was said.
+    pub(crate) fn open(&self, asked: &Chat, state: &State) -> Result<Opened> {
+        let begins = match &asked.prompt {
+            Some(_) => Began::Prompt,
+            None => Began::Terminal,
+        };
+        let saved = match &asked.go_on {
+            None => {
+                let journal = self.begin(state, begins)?;
+                return Ok(Opened { conversation: Conversation::new(), journal, before: None });
+            }
+            Some(None) => self.last(begins)?,
+            Some(Some(id)) => self.named(id)?,
+        };
+        let before = Some(saved.in_words());
+        let (conversation, journal) = self.go_on(&saved, begins, state)?;
+        Ok(Opened { conversation, journal, before })
     }
 
-    /// A new journal, named after its run.
-    fn begin(&self, state: &State) -> Result<Journal> {
+    /// A new journal, named after its run and after how it began.
+    fn begin(&self, state: &State, began: Began) -> Result<Journal> {
         let Some(folder) = &self.folder else {
-            return Ok(Journal { file: Mutex::new(None), _before: None, path: None });
+            return Ok(Journal::of(None, None, None));
         };
-        let path = folder.join(state.run()).with_extension(ENDING);
+        let path = folder.join(format!("{}{}.{ENDING}", state.run(), began.in_name()));
         State::write(&path, b"").with_context(|| format!("{}", path.display()))?;
         let (file, _) = opened(&path)?;
-        Ok(Journal { file: Mutex::new(Some(file)), _before: None, path: Some(path) })
+        Ok(Journal::of(Some(file), None, Some(path)))
     }
 
-    /// The last conversation here, and its journal to go on in; a copy of it where somebody else has it open.
-    fn last(&self, state: &State) -> Result<(Conversation, Journal)> {
-        let entries = self.folder.iter().flat_map(fs::read_dir).flatten().flatten();
-        let mut all: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-        all.retain(|path| path.extension().is_some_and(|ending| ending == ENDING));
-        // Their names begin with the time of their start; one that nobody said anything in is none.
-        all.sort();
-        let said = |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
-        let Some(path) = all.into_iter().rev().find(said) else {
-            bail!("there is no conversation of this working directory to go on with");
-        };
+    /// A journal to go on in with this conversation; that of a copy where somebody else has it open.
+    fn go_on(
+        &self,
+        saved: &Saved,
+        begins: Began,
+        state: &State,
+    ) -> Result<(Conversation, Journal)> {
+        let path = saved.path.clone();
         let (before, hold) = opened(&path)?;
-        let conversation = read(&before)?;
+        let (conversation, note) = read(&before)?;
         if hold == Hold::Elsewhere {
             remark(in_style(FAINT, ELSEWHERE));
-            let journal = self.begin(state)?;
+            let journal = self.begin(state, begins)?;
             conversation.messages().iter().for_each(|message| journal.add(message));
+            journal.crew().before = note;
             return Ok((conversation, journal));
         }
-        // A line that broke off would swallow the next one.
+        // A line that broke off would swallow the next one, and a call without an end would be told of at each start anew.
+        let mut valid = conversation.clone();
+        valid.repair();
         let mut whole = Vec::new();
-        for message in conversation.messages() {
+        for message in valid.messages() {
             serde_json::to_writer(&mut whole, &**message)?;
+            whole.push(b'\n');
+        }
+        if note != Note::default() {
+            serde_json::to_writer(&mut whole, &NoteLine { note: note.clone() })?;
             whole.push(b'\n');
         }
         // Locked before it has its name, so that nobody comes between.
@@ -100,8 +143,9 @@ impl Conversations {
         fs::rename(&new, &path)
             .inspect_err(|_| drop(fs::remove_file(&new)))
             .with_context(|| format!("{}", path.display()))?;
-        let file = Mutex::new(Some(file));
-        Ok((conversation, Journal { file, _before: Some(before), path: Some(path) }))
+        let journal = Journal::of(Some(file), Some(before), Some(path));
+        *journal.crew() = Crew { before: note.clone(), now: None, written: note };
+        Ok((conversation, journal))
     }
 }
 
@@ -125,11 +169,53 @@ fn opened(path: &Path) -> Result<(fs::File, Hold)> {
 }
 
 impl Journal {
+    fn of(file: Option<fs::File>, before: Option<fs::File>, path: Option<PathBuf>) -> Self {
+        Self { file: Mutex::new(file), _before: before, path, workers: Mutex::default() }
+    }
+
+    /// Keeps a note of these workers. The ids of new ones go on after those of the conversation.
+    pub(crate) fn keeps_note_of(&self, workers: &Workers) {
+        let mut crew = self.crew();
+        workers.continue_after(crew.before.last_worker);
+        crew.now = Some(workers.clone());
+    }
+
+    /// Adds what the person says to the conversation, and before it, once, which workers of before are gone.
+    pub(crate) fn say(&self, conversation: &mut Conversation, said: String) {
+        let gone = self.crew().before.gone();
+        for text in gone.into_iter().chain([said]) {
+            self.add(&Message::user(&text));
+            conversation.push_user(text);
+        }
+        self.crew().before.workers.clear();
+        self.note();
+    }
+
     /// Adds a message.
     pub(crate) fn add(&self, message: &Message) {
+        self.write(message);
+        self.note();
+    }
+
+    /// Notes how the workers stand, where that is news.
+    fn note(&self) {
+        let mut crew = self.crew();
+        let now = crew.now.as_ref().map(Workers::list).unwrap_or_default();
+        let note = crew.before.with(&now);
+        if note != crew.written {
+            self.write(&NoteLine { note: note.clone() });
+            crew.written = note;
+        }
+    }
+
+    fn crew(&self) -> MutexGuard<'_, Crew> {
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, line: &impl Serialize) {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(open) = file.as_mut() else { return };
-        let line = serde_json::to_string(message).map_err(io::Error::from);
+        let line = serde_json::to_string(line).map_err(io::Error::from);
         if let Err(error) = line.and_then(|line| writeln!(open, "{line}")) {
             *file = None;
             let path = self.path.as_deref().unwrap_or(Path::new("")).display();
@@ -138,9 +224,30 @@ impl Journal {
     }
 }
 
+/// How the workers ended is noted too.
+impl Drop for Journal {
+    fn drop(&mut self) {
+        self.note();
+    }
+}
+
+/// A line of a journal.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Message(Message),
+    Note(NoteLine),
+}
+
 /// A line that broke off, such as by a full disk or a power cut, ends what is read.
-fn read(file: &fs::File) -> Result<Conversation> {
+fn read(file: &fs::File) -> Result<(Conversation, Note)> {
     let lines = io::BufReader::new(file).lines().map_while(Result::ok);
-    let messages = lines.map_while(|line| serde_json::from_str::<Message>(&line).ok());
-    Ok(Conversation::from_messages(messages.map(Arc::new)))
+    let (mut messages, mut last) = (Vec::new(), Note::default());
+    for line in lines.map_while(|line| serde_json::from_str(&line).ok()) {
+        match line {
+            Line::Message(message) => messages.push(Arc::new(message)),
+            Line::Note(NoteLine { note }) => last = note,
+        }
+    }
+    Ok((Conversation::from_messages(messages), last))
 }

@@ -61,7 +61,7 @@ pub(super) struct Talk {
 }
 
 impl Talk {
-    pub(super) fn greet(&self, goes_on: bool, vibe: bool) {
+    pub(super) fn greet(&self, before: Option<&str>, vibe: bool) {
         let model = in_style(STRONG, self.agent.model().name());
         let surface = self.assembled.view.surface();
         let tools = self.assembled.view.specs().len();
@@ -71,20 +71,20 @@ impl Talk {
         if let Some(consent) = self.crew.as_ref().filter(|_| vibe).and_then(Crew::consent) {
             self.screen.line(consent);
         }
-        if goes_on {
-            self.greet_again();
+        if let Some(before) = before {
+            self.greet_again(before);
         }
     }
 
     /// Says where the conversation was left.
-    fn greet_again(&self) {
+    fn greet_again(&self, before: &str) {
         let count = self.conversation.messages().len();
         let (unknown, calls) = self.turns.unknown();
         let opened = match calls {
             0 => String::new(),
             calls => format!(" and {calls} calls, which /open shows"),
         };
-        self.screen.aside(&format!("going on after {count} messages{opened}"));
+        self.screen.aside(&format!("going on after {count} messages{opened}; {before}"));
         let said = last_said(&self.conversation);
         if !said.is_empty() {
             let said = clip(&for_person(&said), SAID_CHARS).text;
@@ -112,8 +112,7 @@ impl Talk {
                 Typed::Command(Command::Quit) => break,
                 Typed::Command(command) => self.command(command).await?,
                 Typed::Said(said) => {
-                    self.turns.journal().add(&Message::user(&said));
-                    self.conversation.push_user(said);
+                    self.turns.journal().say(&mut self.conversation, said);
                     if self.turn(&mut interrupts).await == Ended::Interrupted {
                         pressed.now();
                         self.screen.aside(LEAVES);

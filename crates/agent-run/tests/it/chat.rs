@@ -66,7 +66,22 @@ fn a_prompt_is_answered_without_a_person_and_what_asks_is_refused() {
     );
     assert_eq!(home.file("b.txt"), "new");
 
-    let (_, out, _) = once(&home, &["-p", "look", "--output", "stream-json"]);
+    assert_eq!(result["refused"], json!([]));
+    fs::remove_file(home.checkout.path().join("b.txt")).expect("it is there");
+
+    let (code, out, said) = once(&home, &["-p", "look", "--output", "json"]);
+    let result: Value = serde_json::from_str(&out).expect("one object");
+    // `ok` says that the model was done, not that it was let.
+    assert_eq!((code, &result["ok"]), (Some(0), &json!(true)));
+    let refused = &result["refused"][0];
+    assert_eq!((&refused["tool"], &refused["code"]), (&json!("write"), &json!("no_approver")));
+    assert_eq!((&refused["about"], &result["refused"][1]), (&json!("path=b.txt"), &Value::Null));
+    assert!(said.contains("refused: write path=b.txt (no_approver)"), "{said}");
+
+    let (_, out, said) = once(&home, &["-p", "look", "--output", "stream-json"]);
+    assert!(!said.contains("refused"), "it is in the stream: {said}");
+    let last: Value = serde_json::from_str(out.lines().last().expect("a line")).expect("JSON");
+    assert_eq!(last["refused"][0]["tool"], "write");
     let types: Vec<String> = out
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).expect("an object")["type"].to_string())
@@ -74,6 +89,47 @@ fn a_prompt_is_answered_without_a_person_and_what_asks_is_refused() {
     let first = types.iter().position(|kind| kind == "\"call\"").expect("a call");
     assert!(types[first..].contains(&"\"call_result\"".to_owned()), "{types:?}");
     assert_eq!(types.last().map(String::as_str), Some("\"result\""), "{types:?}");
+}
+
+// spec: TIER-07
+#[test]
+fn a_write_of_what_stands_there_already_asks_nobody() {
+    let write = Rule::call("write", json!({"path": "a.txt", "content": "hello\n"}));
+    let (home, server) = talking(&[("a.txt", "hello\n")], vec![write, Rule::text("Done.")]);
+    let (code, out, said) = once(&home, &["-p", "write it", "--output", "json"]);
+    let result: Value = serde_json::from_str(&out).expect("one object");
+    assert_eq!((code, &result["refused"]), (Some(0), &json!([])), "{said}");
+    let told = server.requests()[1].last();
+    assert!(told.contains("nothing was changed: the text is already so"), "{told}");
+}
+
+// spec: ASK-03
+#[test]
+fn a_question_that_nobody_was_asked_is_said() {
+    let ask = Rule::call("ask_user", json!({"question": "Which port?"}));
+    let end = Rule { times: 0, ..Rule::text("I took 80.") };
+    for output in ["text", "json"] {
+        let (home, _server) = talking(&[], vec![ask.clone(), end.clone()]);
+        let (code, out, said) = once(&home, &["-p", "serve it", "--output", output]);
+        assert_eq!(code, Some(0));
+        assert!(said.contains("not asked: ask_user") && said.contains("Which port?"), "{said}");
+        if output == "json" {
+            let result: Value = serde_json::from_str(&out).expect("one object");
+            assert_eq!(result["refused"][0]["tool"], "ask_user");
+            assert_eq!(result["refused"][0]["code"], "unknown_tool");
+        }
+    }
+}
+
+#[test]
+fn a_request_that_is_made_again_is_said_whatever_is_printed() {
+    for output in ["json", "stream-json"] {
+        let fails = Rule::fail(529, "overloaded_error", "try later");
+        let (home, _server) = talking(&[], vec![fails, Rule::text("Here I am.")]);
+        let (code, _, said) = once(&home, &["-p", "hello", "--output", output]);
+        assert_eq!(code, Some(0));
+        assert!(said.contains("asked again in") && said.contains("(time 1)"), "{said}");
+    }
 }
 
 // spec: MCP-01
@@ -150,12 +206,14 @@ fn of_two_that_go_on_with_a_conversation_neither_loses_what_is_said() {
     let (home, _server) = talking(&[], vec![Rule { times: 0, ..Rule::text("Noted.") }]);
     assert_eq!(once(&home, &["-p", "first one"]).0, Some(0));
     let Some(terminal) = Terminal::open(&home) else { return };
-    terminal.agent_run("chat --continue");
+    let listed = home.json(&["--json", "chat", "--conversations"]);
+    let id = listed["conversations"][0]["id"].as_str().expect("an id").to_owned();
+    terminal.agent_run(&format!("chat --continue={id}"));
     terminal.says("from here");
     terminal.shows_times("Noted.", 2);
     let (code, _, said) = once(&home, &["--continue", "-p", "from there"]);
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("another agent-run has the last conversation open"), "{said}");
+    assert!(said.contains("another agent-run has this conversation open"), "{said}");
     terminal.says("from here again");
     terminal.shows_times("Noted.", 3);
     let folder = fs::read_dir(home.state().join("agent-run/conversations")).expect("a folder");
@@ -377,4 +435,104 @@ fn a_question_is_answered_in_words_and_two_workers_are_waited_for() {
     terminal.until_prompt();
     terminal.presses("C-d");
     terminal.shows("status 0");
+}
+
+/// What a list says of each conversation: how it began, and what was said in it first.
+fn listed(home: &Home) -> Vec<(String, String)> {
+    let listed = home.json(&["--json", "chat", "--conversations"]);
+    let listed = listed["conversations"].as_array().expect("a list").clone();
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    listed.iter().map(|one| (text(&one["began"]), text(&one["first"]))).collect()
+}
+
+#[test]
+fn a_terminal_goes_on_with_its_own_conversation_and_a_prompt_with_the_last() {
+    let (home, server) = talking(&[], vec![Rule { times: 0, ..Rule::text("Noted.") }]);
+    let (code, out, said) = once(&home, &["--conversations"]);
+    assert_eq!((code, out.as_str()), (Some(0), ""), "{said}");
+    assert!(said.contains("there is no conversation"), "{said}");
+    assert_eq!(once(&home, &["-p", "from a script"]).0, Some(0));
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat --continue");
+    terminal.shows("no conversation of this working directory began at a terminal");
+    terminal.shows("status 2");
+    terminal.agent_run("chat");
+    terminal.says("from a person");
+    terminal.shows("Noted.");
+    terminal.until_prompt();
+    terminal.presses("C-d");
+    terminal.shows("status 0");
+    assert_eq!(once(&home, &["-p", "from cron"]).0, Some(0));
+    let pair = |began: &str, first: &str| (began.to_owned(), first.to_owned());
+    assert_eq!(
+        listed(&home),
+        [
+            pair("prompt", "from cron"),
+            pair("terminal", "from a person"),
+            pair("prompt", "from a script"),
+        ]
+    );
+
+    terminal.clears();
+    terminal.agent_run("chat --continue");
+    terminal.shows("going on after 2 messages; begun just now at a terminal");
+    let screen = terminal.shows("\u{203a} from a person");
+    assert!(!screen.contains("from cron"), "{screen}");
+    terminal.until_prompt();
+    terminal.presses("C-d");
+    terminal.shows_times("status 0", 1);
+
+    let (code, _, said) = once(&home, &["--continue", "-p", "go on"]);
+    assert_eq!(code, Some(0));
+    assert!(said.contains("going on after 2 messages; begun just now"), "{said}");
+    let (code, _, said) = once(&home, &["--continue=17", "-p", "go on"]);
+    assert_eq!(code, Some(2), "several begin so");
+    assert!(said.contains("more than one conversation"), "{said}");
+    let (_, _, said) = once(&home, &["--continue=x", "-p", "go on"]);
+    assert!(said.contains("no conversation of this working directory has an id"), "{said}");
+    let all = home.json(&["--json", "chat", "--conversations"]);
+    let oldest = all["conversations"][2]["id"].as_str().expect("an id").to_owned();
+    let (code, _, said) = once(&home, &[&format!("--continue={oldest}"), "-p", "the oldest"]);
+    assert_eq!(code, Some(0), "{said}");
+    let last = server.requests().pop().expect("a request");
+    let said = last.body.to_string();
+    assert!(said.contains("from a script") && said.contains("the oldest"), "{said}");
+    assert!(!said.contains("from a person"), "{said}");
+    assert_eq!(listed(&home)[0].1, "from a script", "it is the last one now");
+}
+
+#[test]
+fn a_call_that_was_cut_off_is_told_of_once() {
+    let (home, _server) = talking(&[], vec![Rule { times: 0, ..Rule::text("Noted.") }]);
+    assert_eq!(once(&home, &["-p", "makes the folder"]).0, Some(0));
+    let folder = fs::read_dir(home.state().join("agent-run/conversations")).expect("a folder");
+    let folder = folder.flatten().next().expect("a checkout's").path();
+    let call = |id: &str| json!({"id": id, "name": "shell", "args": {"command": format!("sleep {id}")}, "tier": "exec"});
+    let result = |id: &str, outcome: &str| {
+        let parts = json!([{"type": "text", "text": format!("it was {outcome}")}]);
+        json!({"call_id": id, "name": "shell", "outcome": outcome, "parts": parts})
+    };
+    // Two that the person cut off, of which one was not made, and one that the program's end cut off.
+    let lines = [
+        json!({"role": "user", "parts": [{"type": "text", "text": "work"}]}),
+        json!({"role": "assistant", "calls": [call("1"), call("2")]}),
+        json!({"role": "tool", "results": [result("1", "interrupted"), result("2", "not_started")]}),
+        json!({"role": "user", "parts": [{"type": "text", "text": "again"}]}),
+        json!({"role": "assistant", "calls": [call("3")]}),
+    ];
+    let lines = lines.map(|line| format!("{line}\n")).concat();
+    fs::write(folder.join("run-1700000000000-1.jsonl"), lines).expect("a file");
+    let Some(terminal) = Terminal::open(&home) else { return };
+    for (cut_off, messages) in [(1, 5), (0, 6)] {
+        terminal.clears();
+        terminal.agent_run("chat --continue=1700000000000-1");
+        terminal.shows(&format!("going on after {messages} messages"));
+        terminal.until_prompt();
+        let screen = terminal.screen();
+        let told = screen.matches("cut off when the program ended").count();
+        assert_eq!(told, cut_off, "{screen}");
+        assert_eq!(screen.matches("[3] shell sleep 3: cut off").count(), cut_off, "{screen}");
+        terminal.presses("C-d");
+        terminal.shows("status 0");
+    }
 }

@@ -129,6 +129,65 @@ fn every_setting_is_printed_with_its_layer() {
     assert!(text.contains("checkout ") && text.contains("it may only narrow"), "{text}");
 }
 
+/// What a conversation would have: its model, its workers, its servers, and who approves in it.
+// spec: TRUST-04
+#[test]
+fn what_a_conversation_would_have_is_printed_without_a_key() {
+    let home = Home::new(&[("mcp.json", r#"{"mcpServers": {"plans": {"command": "plans-mcp"}}}"#)]);
+    home.configure(
+        "[model]\nprovider = \"compatible\"\nname = \"toy\"\nurl = \"http://me:hidden@host/v1?k=hidden\"\nkey = \"MY_KEY\"\ncontext = \
+         9000\n\n[worker.fast]\nname = \"small\"\ncontext = 5000\n\n[mcp.notes]\ncommand = \"notes-mcp\"\nargs = [\"--token\", \"hidden\"]\nenv = \
+         { TOKEN = \"hidden\" }\ntrust = true\n",
+    );
+    let settings = |args: &[&str]| {
+        let config = home.json(&[&["--json"], args, &["config"]].concat());
+        config["settings"].as_array().expect("settings").clone()
+    };
+    let setting = |all: &[Value], key: &str| {
+        let found = all.iter().find(|setting| setting["key"] == key);
+        let found = found.unwrap_or_else(|| panic!("no {key}"));
+        (found["value"].clone(), found["from"][0].clone())
+    };
+    let all = settings(&["--mcp", "mcp.json"]);
+    for (key, value, from) in [
+        ("approve", json!("none"), "default"),
+        ("approve (chat)", json!("ask"), "default"),
+        ("approve (chat -p)", json!("none"), "default"),
+        ("model.provider", json!("compatible"), "person"),
+        ("model.name", json!("toy"), "person"),
+        ("model.url", json!("http://…@host/v1?…"), "person"),
+        ("model.key", json!("MY_KEY"), "person"),
+        ("model.context", json!(9000), "person"),
+        ("model.output", Value::Null, "default"),
+        (
+            "worker.fast",
+            json!("model anthropic small, key in ANTHROPIC_API_KEY, 5000 tokens of context"),
+            "person",
+        ),
+        (
+            "mcp.notes",
+            json!("notes-mcp with 2 arguments, env TOKEN, trusted, tier exec, 120 s a call"),
+            "person",
+        ),
+        ("mcp.plans", json!("plans-mcp, tier exec, 120 s a call"), "flags"),
+    ] {
+        assert_eq!(setting(&all, key), (value, json!(from)), "{key}");
+    }
+    let other = settings(&["--model", "openai:gpt-5", "--approve", "all"]);
+    for (key, value, from) in [
+        ("approve (chat)", json!("all"), "flags"),
+        ("approve (chat -p)", json!("all"), "flags"),
+        ("model.provider", json!("openai"), "flags"),
+        ("model.name", json!("gpt-5"), "flags"),
+        ("model.url", Value::Null, "default"),
+        ("model.key", json!("OPENAI_API_KEY"), "default"),
+    ] {
+        assert_eq!(setting(&other, key), (value, json!(from)), "{key}");
+    }
+    let printed = String::from_utf8_lossy(&home.run(&["config"]).stdout).into_owned();
+    assert!(printed.contains("MY_KEY") && !printed.contains("hidden"), "{printed}");
+}
+
 /// What a worker is, and so which program runs, is the person's to say.
 // spec: TRUST-03
 #[test]

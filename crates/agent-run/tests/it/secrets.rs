@@ -5,12 +5,14 @@ use std::{fs, os::unix::fs::PermissionsExt as _};
 use agent_testkit::model::{ModelServer, Rule, Script};
 use serde_json::json;
 
-use crate::home::Home;
+use crate::{chat::talking, home::Home};
 
 const ANTHROPIC: &str = "sk-ant-0123456789-anthropic";
 const OPENAI: &str = "sk-oai-0123456789-openai";
 const NAMED: &str = "0123456789-by-the-name-of-mine";
 const OF_WORKER: &str = "9876543210-by-the-name-of-a-worker";
+
+const TOKEN: &str = "ghp-0123456789-of-a-server";
 
 /// The names of the last two do not read like secrets, so only the configuration tells that they are.
 const VARIABLES: [(&str, &str); 4] = [
@@ -35,7 +37,7 @@ fn no_key_reaches_a_child_a_transcript_or_standard_error() {
     ));
     let calls = [
         json!({"tool": "eval", "args": {"code": "import os\nprint(dict(os.environ))", "description": "print it"}}),
-        json!({"tool": "shell", "args": {"command": "env"}}),
+        json!({"tool": "shell", "args": {"command": "env; tr '\\0' '\\n' < /proc/$PPID/environ"}}),
         json!({"tool": "vibe_spawn", "args": {"brief": "print it", "label": "printer"}}),
         json!({"tool": "vibe_wait", "args": {"worker_id": "w1"}}),
         json!({"tool": "vibe_spawn", "args": {"brief": "ask", "label": "asker", "tier": "fast"}}),
@@ -57,7 +59,7 @@ fn no_key_reaches_a_child_a_transcript_or_standard_error() {
         );
     }
     assert_eq!(server.requests()[0].key(), Some(OF_WORKER), "the provider gets its key");
-    assert!(lines[5].contains("failed") && lines[5].contains("[key]"), "{}", lines[5]);
+    assert!(lines[5].contains("failed") && lines[5].contains("[OF_MY_WORKER]"), "{}", lines[5]);
     let mode = fs::metadata(&transcript).expect("a transcript").permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "what a run did is for its owner");
     let transcript = fs::read_to_string(transcript).expect("a transcript");
@@ -67,6 +69,62 @@ fn no_key_reaches_a_child_a_transcript_or_standard_error() {
     {
         for (name, value) in VARIABLES {
             assert!(!text.contains(value), "{name} is in the {place}: {text}");
+        }
+    }
+}
+
+/// A shell that reads what the system shows of its parent, as root or another user.
+const READ_PARENT: &str =
+    "tr '\\0' '\\n' < /proc/$PPID/environ; echo of $?; cp /proc/$PPID/environ copy; true";
+
+// spec: TRUST-04
+#[test]
+fn a_key_that_a_command_reads_from_this_program_is_in_nothing_that_is_sent_or_kept() {
+    let read = Rule::call("read", json!({"path": "copy"}));
+    let (home, server) = talking(
+        &[],
+        vec![Rule::call("shell", json!({"command": READ_PARENT})), read, Rule::text("done")],
+    );
+    let url = server.url();
+    home.configure(&format!(
+        "[model]\nprovider = \"compatible\"\nname = \"m\"\nurl = \"{url}/v1\"\nkey = \"MY_MODEL_KEY\"\n\n[worker.fast]\nprovider \
+         = \"compatible\"\nname = \"m\"\nurl = \"{url}/v1\"\nkey = \"OF_MY_WORKER\"\n\n[mcp.none]\ncommand = \"no-such-server\"\nenv = \
+         {{ GH_TOKEN = \"${{MY_TOKEN}}\" }}\n"
+    ));
+    let transcript = home.home.path().join("t.jsonl");
+    let path = transcript.to_string_lossy();
+    let args =
+        ["chat", "--approve", "all", "--transcript", &path, "-p", "go", "--output", "stream-json"];
+    let output = home.command(&args).envs(VARIABLES).env("MY_TOKEN", TOKEN).output();
+    let output = output.expect("it starts");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{printed} {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let mut kept = fs::read_to_string(&transcript).expect("a transcript");
+    let mut folders = vec![home.state()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => kept += &String::from_utf8_lossy(&fs::read(path).expect("a file")),
+            }
+        }
+    }
+    let sent: String = server.requests().iter().map(|request| request.body.to_string()).collect();
+    let whole = [("sent", &sent), ("printed", &printed), ("kept", &kept)];
+    let readable = fs::read(home.checkout.path().join("copy")).is_ok_and(|copy| !copy.is_empty());
+    for (what, text) in whole {
+        assert!(text.contains("of 0") || !readable, "{what}: {text}");
+        if readable {
+            assert!(text.contains("MY_MODEL_KEY=[MY_MODEL_KEY]"), "{what}: {text}");
+        }
+        for (name, value) in VARIABLES.into_iter().chain([("MY_TOKEN", TOKEN)]) {
+            assert!(!text.contains(value), "{name} is in what was {what}: {text}");
         }
     }
 }

@@ -79,6 +79,9 @@ fn every_message_of_a_session_is_as_the_schema_says_and_every_kind_is_seen() {
     assert_eq!(event["params"]["event"]["change"]["after"], json!({"is": "text", "text": "new\n"}));
 
     // A card that is withdrawn, since its call was cancelled.
+    let preview = peer.request("run/preview", json!({"name": "write", "args": write}));
+    assert_eq!(preview["preview"]["changes_nothing"], true);
+    let write = json!({"path": "b.txt", "content": "newer\n"});
     let call = peer.ask("run/call", json!({"call_id": "w2", "name": "write", "args": write}));
     peer.heard("card/present");
     peer.notify("$/cancel", json!({"call_id": "w2"}));

@@ -7,10 +7,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agent_testkit::model::{ModelServer, Rule, Script};
+use agent_testkit::model::{ModelServer, Rule, Script, When};
 use serde_json::{Value, json};
 
-use crate::{home::Home, peer::Peer};
+use crate::{
+    chat::{once, talking, when},
+    home::Home,
+    peer::Peer,
+};
 
 /// How long a process may take to come or to go.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -244,6 +248,46 @@ fn a_permission_that_a_worker_needs_is_a_card_that_names_it() {
     assert!(peer.end().0.success());
 }
 
+// spec: TIER-08, TIER-09
+#[test]
+fn two_workers_that_want_a_shell_at_once_both_get_it() {
+    let shell = |brief: &str| Rule {
+        when: When { last: Some(brief.to_owned()), ..When::default() },
+        ..Rule::call("shell", json!({"command": format!("echo of {brief}")}))
+    };
+    let end = Rule { times: 0, ..Rule::text("done") };
+    let (home, server) = with_model([shell("pears"), shell("plums"), end]);
+    let mut peer = Peer::start(&home, &[]);
+    peer.initialize(&home, json!({"approve": "ask", "vibe": true}));
+    for (call, brief) in [("s1", "pears"), ("s2", "plums")] {
+        peer.call(call, "vibe_spawn", json!({"brief": brief, "label": brief, "tier": "fast"}));
+    }
+    let first = peer.heard("card/present");
+    let began = Instant::now();
+    let shells = |peer: &mut Peer| {
+        let status = peer.request("run/status", json!({}));
+        let calls = status["calls"].as_array().expect("calls").clone();
+        calls.iter().filter(|call| call["name"] == "shell").count()
+    };
+    while shells(&mut peer) < 2 {
+        assert!(began.elapsed() < PATIENCE, "the second one does not wait");
+    }
+    let allow = json!({"reply": {"type": "chosen", "options": ["allow_once"]}});
+    peer.say(&json!({"jsonrpc": "2.0", "id": first["id"], "result": allow}));
+    let second = peer.heard("card/present");
+    assert_ne!(first["params"]["card"]["asked_by"], second["params"]["card"]["asked_by"]);
+    peer.say(&json!({"jsonrpc": "2.0", "id": second["id"], "result": allow}));
+    for id in ["w1", "w2"] {
+        let done = peer.call(id, "vibe_wait", json!({"worker_id": id}));
+        assert_eq!(done["data"]["status"], "done", "{done}");
+    }
+    let told: Vec<String> = server.requests().iter().map(|request| request.last()).collect();
+    for brief in ["of pears", "of plums"] {
+        assert_eq!(told.iter().filter(|told| told.contains(brief)).count(), 1, "{told:?}");
+    }
+    assert!(peer.end().0.success());
+}
+
 // spec: VIBE-04
 #[test]
 fn a_message_goes_on_with_the_same_conversation() {
@@ -419,4 +463,28 @@ fn resident_kib(process: u32) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("its memory");
     line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).expect("a number")
+}
+
+// spec: VIBE-07
+#[test]
+fn who_goes_on_is_told_once_which_workers_are_gone_and_new_ones_have_new_ids() {
+    let spawn = |label: &str| {
+        let args = json!({"brief": "stay", "label": label, "tier": "fast"});
+        when(&format!("have {label}"), Rule::call("vibe_spawn", args))
+    };
+    let end = Rule { times: 0, ..Rule::text("It is at work.") };
+    let (home, server) = talking(&[], vec![spawn("pears"), spawn("plums"), end]);
+    let tell = |args: &[&str]| {
+        let before = server.requests().len();
+        let (code, _, said) = once(&home, &[&["--vibe", "--worker", AGENT], args].concat());
+        assert_eq!(code, Some(0), "{said}");
+        server.requests()[before].last()
+    };
+    tell(&["-p", "have pears"]);
+    let told = tell(&["--continue", "-p", "have plums"]);
+    assert!(told.contains("w1 (pears) was killed") && told.ends_with("have plums"), "{told}");
+    let told = tell(&["--continue", "-p", "and now"]);
+    assert!(told.contains("w2 (plums) was killed") && !told.contains("pears"), "{told}");
+    let told = tell(&["--continue", "-p", "once more"]);
+    assert_eq!(told, "once more");
 }

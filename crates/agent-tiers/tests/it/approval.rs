@@ -481,3 +481,34 @@ async fn the_transcript_says_who_decided() {
         ]
     );
 }
+
+// spec: TIER-07
+#[tokio::test]
+async fn nobody_is_asked_about_a_change_of_nothing() {
+    let (port, _cards) = person();
+    let always = Rules::default().with(Rule::new("same", Policy::AlwaysAsk));
+    let tool = |tier| {
+        let spec = ToolSpec::new("same", tier, "Changes nothing.");
+        let tool = FnTool::new(spec, |_, cx| async move {
+            Ok(ToolOutput::text(cx.approved().unwrap_or_default()))
+        });
+        tool.with_preview(|_| {
+            Ok(Preview::new(PreviewKind::Edit, "same").with_fingerprint("p1").changing_nothing())
+        })
+    };
+    let nobody = || by(ApproveMode::Nobody, Rules::default());
+    for (approval, tier, expected) in [
+        (asking(&port), Tier::Write, "p1"),
+        (nobody(), Tier::Write, "p1"),
+        (nobody(), Tier::Exec, "no_approver"),
+        (by(ApproveMode::Nobody, always), Tier::Write, "no_approver"),
+    ] {
+        let run = Run::builder(registry([tool(tier)])).approval(approval).build();
+        // The plan is held against what was shown, as after an approval.
+        let got = match call(&full(&run), "same").await {
+            Ok(output) => output.joined_text(),
+            Err(error) => error.code.into_owned(),
+        };
+        assert_eq!(got, expected, "{tier}");
+    }
+}

@@ -1,10 +1,14 @@
 //! What watchers get.
 
 use agent_tiers::{WATCH_BYTES, WATCH_LIMIT, WATCH_RECORDS, Watcher, What};
-use agent_tool_core::{Content, Context, Event, FileChange, Tier, ToolOutput, ToolSpec};
+use agent_tool_core::{
+    Content, Context, Event, FileChange, Secrets, Tier, ToolError, ToolOutput, ToolSpec,
+};
 use serde_json::json;
 
-use crate::support::{FnTool, approving, call, call_with, calls, full, in_time, outline, says};
+use crate::support::{
+    FnTool, Lines, approving, call, call_with, calls, full, in_time, outline, says,
+};
 
 fn talks() -> FnTool {
     FnTool::new(ToolSpec::new("talks", Tier::Read, "Talks."), |_, cx: Context| async move {
@@ -167,4 +171,49 @@ async fn an_event_of_a_nested_call_names_the_call_that_made_it() {
     }
     parents.dedup();
     assert_eq!(parents, [("call_2".to_owned(), Some("call_1".to_owned()))]);
+}
+
+// spec: TRUST-04
+#[tokio::test]
+async fn a_secret_is_in_nothing_that_is_told_and_in_no_result() {
+    let (transcript, key) = (Lines::default(), "sk-0123456789");
+    let tool =
+        FnTool::new(
+            ToolSpec::new("leaks", Tier::Read, "Leaks."),
+            move |args, cx: Context| async move {
+                cx.emit(Event::progress(format!("found {key}")));
+                for chunk in ["KEY=sk-01234", "56789\nand s", "o on, sk-", "0123456789 and s"] {
+                    cx.emit(Event::Output { text: chunk.to_owned() });
+                }
+                let text = Content::of(format!("key {key}").as_bytes());
+                cx.emit(Event::Changed { change: FileChange::new("f", Content::Absent, text) });
+                match args["fails"].as_bool() {
+                    Some(true) => Err(ToolError::invalid_args(format!("no {key}"))
+                        .with_data(json!({ key: [key] }))),
+                    _ => Ok(ToolOutput::text(format!("{key}, {key}")).with_data(json!({"k": key}))),
+                }
+            },
+        );
+    let secrets = Secrets::new([("MY_KEY", key)]);
+    let run = approving([tool]).secrets(secrets).transcript(transcript.clone()).build();
+    let mut watcher = run.watch();
+    let view = full(&run);
+    let output = call(&view, "leaks").await.expect("an output");
+    assert_eq!(output.joined_text(), "[MY_KEY], [MY_KEY]");
+    assert_eq!(output.data, json!({"k": "[MY_KEY]"}));
+    let error =
+        call_with(&view, "leaks", json!({"fails": true, "a": key})).await.expect_err("it fails");
+    assert_eq!(error.message, "no [MY_KEY]");
+    assert_eq!(error.data, json!({"[MY_KEY]": ["[MY_KEY]"]}));
+    let words: Vec<String> = all(&mut watcher).into_iter().map(|(.., word)| word).collect();
+    let of_call = |id: u32| {
+        let words = ["KEY=", "[MY_KEY]\nand ", "so on, ", "[MY_KEY] and ", "s", "f"];
+        let ends = [format!("started call_{id}"), "found [MY_KEY]".to_owned()];
+        let words = words.map(str::to_owned);
+        ends.into_iter().chain(words).chain([format!("finished call_{id}")]).collect::<Vec<_>>()
+    };
+    assert_eq!(words, [of_call(1), of_call(2)].concat());
+    run.flush().await.expect("written");
+    let written = transcript.text();
+    assert!(written.contains("MY_KEY") && !written.contains(key), "{written}");
 }

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use agent_tiers::{Run, Surface, WaitsFor};
+use agent_tiers::{Run, Surface, View, WaitsFor};
 use agent_tool_core::{
     CallId, Caller, Context, ErrorKind, Tier, ToolCall, ToolOutput, ToolResult, ToolSpec,
 };
@@ -147,21 +147,122 @@ async fn is_busy(call: impl Future<Output = ToolResult>) {
 #[tokio::test(start_paused = true)]
 async fn a_nested_call_never_waits_for_a_turn() {
     let session = Session::new();
-    let run = approving([session.tool("debug", Tier::Exec), calls("cell", Tier::Exec)]).build();
+    let tools =
+        [session.tool("debug", Tier::Exec), calls("cell", Tier::Exec), calls("outer", Tier::Exec)];
+    let run = approving(tools).build();
     let view = full(&run);
     let nested = json!({"tool": "debug", "args": {"n": 2}});
     let mut holder = view.start(ToolCall::new("debug", json!({"n": 1})), &view.root());
     assert!(!poll_once(&mut holder).await);
     assert_eq!(waits(&run), [("call_1".to_owned(), WaitsFor::Tool)]);
     is_busy(call_with(&view, "cell", nested.clone())).await;
-    let link = Caller::new(CallId::new("call_0"), "fast_1");
-    let worker: Context = view.root().child(link, CallId::new("fast_1"), Tier::Exec);
-    is_busy(worker.call(ToolCall::new("debug", json!({"n": 3})))).await;
+    let inner = json!({"tool": "cell", "args": nested.clone()});
+    is_busy(worker(&view).call(ToolCall::new("outer", inner))).await;
 
     session.go.add_permits(2);
     holder.await.expect("its turn");
     call_with(&view, "cell", nested).await.expect("a free turn is taken");
     assert_eq!(session.notes(), ["begin 1", "end 1", "begin 2", "end 2"]);
+}
+
+/// The surroundings of a worker.
+fn worker(view: &View) -> Context {
+    let link = Caller::new(CallId::new("call_0"), "fast_1");
+    view.root().child(link, CallId::new("fast_1"), Tier::Exec)
+}
+
+// spec: TIER-08, TIER-09
+#[tokio::test(start_paused = true)]
+async fn a_worker_waits_in_the_same_line_as_the_main_agent() {
+    let session = Session::new();
+    let run = approving([session.tool("debug", Tier::Exec)]).build();
+    let view = full(&run);
+    let worker = worker(&view);
+    let call = |n: u32| ToolCall::new("debug", json!({"n": n}));
+    let (mut first, second, third) = (view.call(call(1)), worker.call(call(2)), view.call(call(3)));
+    let mut second = Box::pin(second);
+    assert!(!poll_once(&mut second).await);
+    assert!(!poll_once(&mut first).await);
+    session.go.add_permits(3);
+    let (first, second, third) = tokio::join!(first, second, third);
+    assert!(first.is_ok() && second.is_ok() && third.is_ok());
+    let expected = ["begin 1", "end 1", "begin 3", "end 3", "begin 2", "end 2"];
+    assert_eq!(session.notes(), expected);
+}
+
+/// An exclusive tool that waits for whom its arguments name until it is told to go on.
+fn waits_for(name: &str, go: &Arc<Semaphore>) -> FnTool {
+    let go = Arc::clone(go);
+    FnTool::new(ToolSpec::new(name, Tier::Exec, "Waits.").exclusive(), move |args, cx| {
+        let go = Arc::clone(&go);
+        async move {
+            let other = args["for"].as_str().map(|other| CallId::new(other.to_owned()));
+            let _noted = other.map(|other| cx.dispatch().note_wait(&other, &cx));
+            go.acquire().await.expect("open").forget();
+            Ok(ToolOutput::text("done"))
+        }
+    })
+}
+
+// spec: TIER-08
+#[tokio::test(start_paused = true)]
+async fn who_is_waited_for_does_not_wait_for_who_waits() {
+    let go = Arc::new(Semaphore::new(0));
+    let run = approving([waits_for("cell", &go), waits_for("other", &go)]).build();
+    let view = full(&run);
+    let of = |id: &str| {
+        view.root().child(Caller::new(CallId::new("call_0"), id), CallId::new(id), Tier::Exec)
+    };
+    let (w1, w2) = (of("w1"), of("w2"));
+    let call = |name: &str, of: &str| ToolCall::new(name, json!({"for": of}));
+
+    // The one who is waited for comes when the wait is noted.
+    let mut holder = view.call(call("cell", "w1"));
+    assert!(!poll_once(&mut holder).await);
+    is_busy(w1.call(ToolCall::new("cell", json!({})))).await;
+    // Who is not waited for has the next turn.
+    let mut next = Box::pin(w2.call(call("cell", "w1")));
+    assert!(!poll_once(&mut next).await);
+    // It waits in the line when the next holder begins to wait for it.
+    let mut before = Box::pin(w1.call(ToolCall::new("other", json!({}))));
+    assert!(!poll_once(&mut before).await);
+    let mut line = view.call(call("other", "w2"));
+    assert!(!poll_once(&mut line).await);
+    go.add_permits(1);
+    holder.await.expect("it ends");
+    assert!(!poll_once(&mut next).await);
+    let mut late = Box::pin(w2.call(call("other", "")));
+    assert!(!poll_once(&mut late).await);
+    // `other` goes to a call that waits for w2, which waits for `other`.
+    go.add_permits(1);
+    before.await.expect("it ends");
+    assert!(!poll_once(&mut line).await);
+    is_busy(late).await;
+    go.add_permits(2);
+    line.await.expect("it ends");
+    next.await.expect("it ends");
+    assert_eq!(run.live_calls(), []);
+}
+
+// spec: TIER-08
+#[tokio::test(start_paused = true)]
+async fn a_circle_of_two_tools_is_seen() {
+    let go = Arc::new(Semaphore::new(0));
+    let run = approving([waits_for("cell", &go), waits_for("other", &go)]).build();
+    let view = full(&run);
+    let of = |id: &str| {
+        view.root().child(Caller::new(CallId::new("call_0"), id), CallId::new(id), Tier::Exec)
+    };
+    let call = |name: &str, of: &str| ToolCall::new(name, json!({"for": of}));
+    let (mut cell, mut other) = (view.call(call("cell", "w1")), view.call(call("other", "w2")));
+    assert!(!poll_once(&mut cell).await && !poll_once(&mut other).await);
+    let (w1, w2) = (of("w1"), of("w2"));
+    let mut first = Box::pin(w1.call(ToolCall::new("other", json!({}))));
+    assert!(!poll_once(&mut first).await, "w2 is not in its way yet");
+    is_busy(w2.call(ToolCall::new("cell", json!({})))).await;
+    go.add_permits(3);
+    let (cell, other, first) = tokio::join!(cell, other, first);
+    assert!(cell.is_ok() && other.is_ok() && first.is_ok());
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,4 +6,5 @@ mod context;
 mod line;
 mod queue;
 mod schema;
+mod secrets;
 mod text;

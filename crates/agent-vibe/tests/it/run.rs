@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use agent_tiers::{Approval, ApproveMode, Registry, Rules, Run, Surface, View, Watcher, What};
+use agent_tiers::{
+    Approval, ApproveMode, Registry, Rules, Run, Surface, View, WaitsFor, Watcher, What,
+};
 use agent_tool_core::{
     BoxFuture, Card, CardError, CardPort, CardQueue, Context, Event, Limits, Reply, Tier, Tool,
     ToolCall, ToolOutput, ToolResult, ToolSpec,
@@ -36,6 +38,19 @@ impl Tool for Hangs {
 
     fn call<'a>(&'a self, _args: Value, _cx: &'a Context) -> BoxFuture<'a, ToolResult> {
         Box::pin(std::future::pending())
+    }
+}
+
+/// An exclusive tool that waits for a worker, as a cell may.
+struct Waits(ToolSpec);
+
+impl Tool for Waits {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, _args: Value, cx: &'a Context) -> BoxFuture<'a, ToolResult> {
+        Box::pin(cx.call(ToolCall::new("vibe_wait", json!({"worker_id": " w1"}))))
     }
 }
 
@@ -79,6 +94,8 @@ impl Scene {
             says("start", Tier::Exec),
             says("ask_user", Tier::Read),
             Arc::new(Hangs(ToolSpec::new("hang", Tier::Read, "Never ends."))),
+            Arc::new(Says(ToolSpec::new("shell", Tier::Exec, "Says its name.").exclusive())),
+            Arc::new(Waits(ToolSpec::new("cell", Tier::Read, "Waits for w1.").exclusive())),
         ];
         let registry = Registry::builder().tools(tools).tools(crew.workers.tools()).build();
         let approval = Approval::with_queue(mode, Rules::default(), queue);
@@ -119,7 +136,7 @@ async fn a_worker_calls_on_after_the_call_that_spawned_it_and_has_no_workers_and
     let started = scene.spawn(&view, json!({})).await;
     assert_eq!(scene.run.live_calls(), []);
     let cx = started.job.context();
-    assert_eq!(names(cx), ["look", "change", "start", "hang"]);
+    assert_eq!(names(cx), ["look", "change", "start", "hang", "shell", "cell"]);
     for name in ["look", "change", "start"] {
         assert_eq!(call(cx, name).await.expect("a call").joined_text(), name);
     }
@@ -137,7 +154,7 @@ async fn what_plan_mode_may_not_do_its_workers_may_not_do_even_when_the_surface_
     assert_eq!(started.job.authority(), Tier::Read);
     view.set_surface(Surface::Full);
     let cx = started.job.context();
-    assert_eq!(names(cx), ["look", "hang"]);
+    assert_eq!(names(cx), ["look", "hang", "cell"]);
     for name in ["change", "start"] {
         assert_eq!(code(call(cx, name).await), "unknown_tool");
     }
@@ -150,7 +167,7 @@ async fn what_plan_mode_may_not_do_its_workers_may_not_do_even_when_the_surface_
     let again = scene.crew.next().await;
     assert_eq!(
         (again.job.authority(), names(again.job.context())),
-        (Tier::Read, vec!["look".into(), "hang".into()])
+        (Tier::Read, vec!["look".into(), "hang".into(), "cell".into()])
     );
 }
 
@@ -161,7 +178,7 @@ async fn authority_may_be_less_than_the_callers_and_never_more() {
     let full = scene.view(Surface::Full);
     let started = scene.spawn(&full, json!({"authority": "write", "tier": "fast"})).await;
     assert_eq!(started.job.authority(), Tier::Write);
-    assert_eq!(names(started.job.context()), ["look", "change", "hang"]);
+    assert_eq!(names(started.job.context()), ["look", "change", "hang", "cell"]);
     assert_eq!(code(call(started.job.context(), "start").await), "unknown_tool");
 
     let plan = scene.view(Surface::Plan);
@@ -184,7 +201,7 @@ async fn a_surface_that_is_lowered_lowers_a_worker_too() {
     let view = scene.view(Surface::Full);
     let started = scene.spawn(&view, json!({})).await;
     view.set_surface(Surface::Plan);
-    assert_eq!(names(started.job.context()), ["look", "hang"]);
+    assert_eq!(names(started.job.context()), ["look", "hang", "cell"]);
     assert_eq!(code(call(started.job.context(), "change").await), "unknown_tool");
 }
 
@@ -234,6 +251,74 @@ async fn a_killed_worker_takes_its_cards_and_calls_with_it_wherever_they_wait() 
     assert_eq!(scene.run.live_calls(), []);
     assert_eq!(code(call(started.job.context(), "look").await), "worker_ended");
     assert_eq!(names(started.job.context()), [""; 0]);
+}
+
+// spec: TIER-08, TIER-09
+#[tokio::test(start_paused = true)]
+async fn workers_wait_behind_a_card_and_go_on_whatever_becomes_of_it() {
+    let mut scene = Scene::new();
+    let view = scene.view(Surface::Full);
+    let shell = |cx: &Context| {
+        let cx = cx.clone();
+        tokio::spawn(async move { call(&cx, "shell").await })
+    };
+    let (first, second) =
+        (scene.spawn(&view, json!({})).await, scene.spawn(&view, json!({})).await);
+    let third = scene.spawn(&view, json!({})).await;
+    let skipped = shell(first.job.context());
+    let (_, reply) = scene.card().await;
+    let killed = shell(second.job.context());
+    let stays = shell(third.job.context());
+    // The agent waits for one of those that wait.
+    let wait = ToolCall::new("vibe_wait", json!({"worker_id": "w3"}));
+    let wait = tokio::spawn(view.call(wait));
+    reply.send(Reply::Skipped).expect("it waits");
+    assert_eq!(code(skipped.await.expect("no panic")), "no_answer");
+    let (card, reply) = scene.card().await;
+    assert_eq!(card.asked_by.last().expect("a caller").name, "w2 (parser)");
+    let kill = ToolCall::new("vibe_kill", json!({"worker_id": "w2"}));
+    in_time(view.call(kill)).await.expect("killed");
+    assert!(reply.is_closed(), "the card is withdrawn");
+    assert_eq!(code(killed.await.expect("no panic")), "worker_ended");
+    let (card, reply) = scene.card().await;
+    assert_eq!(card.asked_by.last().expect("a caller").name, "w3 (parser)");
+    reply.send(Reply::option("allow_once")).expect("it waits");
+    stays.await.expect("no panic").expect("its turn");
+    third.done("done");
+    wait.await.expect("no panic").expect("done");
+}
+
+// spec: TIER-08, VIBE-06
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_is_killed_in_the_line_leaves_no_place_in_it() {
+    let mut scene = Scene::with_mode(ApproveMode::All);
+    let view = scene.view(Surface::Full);
+    let first = scene.spawn(&view, json!({})).await;
+    let second = scene.spawn(&view, json!({})).await;
+    // The cell has its turn for as long as w1 is at work.
+    let cell = tokio::spawn(view.call(ToolCall::new("cell", json!({}))));
+    let waits_for_turn = || {
+        let calls = scene.run.live_calls();
+        calls.iter().filter(|call| call.waits_for == WaitsFor::Turn).count()
+    };
+    let at_work = |name: &str| scene.run.live_calls().iter().any(|call| call.name == name);
+    while !at_work("vibe_wait") {
+        tokio::task::yield_now().await;
+    }
+    let cx = second.job.context().clone();
+    let queued = tokio::spawn(async move { call(&cx, "cell").await });
+    while waits_for_turn() == 0 {
+        tokio::task::yield_now().await;
+    }
+    // Who is waited for does not wait.
+    assert_eq!(code(call(first.job.context(), "cell").await), "busy_tool");
+    let kill = ToolCall::new("vibe_kill", json!({"worker_id": "w2"}));
+    in_time(view.call(kill)).await.expect("killed");
+    assert_eq!(code(queued.await.expect("no panic")), "worker_ended");
+    assert_eq!(waits_for_turn(), 0);
+    first.done("done");
+    cell.await.expect("no panic").expect("w1 is done");
+    in_time(view.call(ToolCall::new("cell", json!({})))).await.expect("nobody is in the line");
 }
 
 #[tokio::test(start_paused = true)]

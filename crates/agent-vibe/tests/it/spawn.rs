@@ -48,6 +48,22 @@ async fn spawn_returns_at_once_and_the_worker_is_listed_though_its_start_blocks(
     assert_eq!(done.expect("done").data["result"], "at last");
 }
 
+#[tokio::test(start_paused = true)]
+async fn ids_go_on_after_those_of_a_conversation() {
+    let crew = Crew::new();
+    crew.workers.continue_after(4);
+    crew.workers.continue_after(2);
+    for id in ["w5", "w6"] {
+        let output = crew.call("vibe_spawn", order("parser")).await.expect("spawned");
+        assert_eq!(output.data["worker_id"], id);
+    }
+    crew.workers.continue_after(9);
+    let output = crew.call("vibe_spawn", order("parser")).await.expect("spawned");
+    assert_eq!(output.data["worker_id"], "w7");
+    let listed = crew.call("vibe_list", json!({})).await.expect("a list");
+    assert_eq!(listed.data["workers"].as_array().map(Vec::len), Some(3));
+}
+
 // spec: VIBE-02
 #[tokio::test(start_paused = true)]
 async fn what_spawn_tells_is_what_was_seen() {

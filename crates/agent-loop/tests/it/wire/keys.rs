@@ -81,7 +81,8 @@ pub(crate) async fn a_key_is_in_its_header_and_nowhere_else(format: Format) {
     seen += &format!("{:?}", remote(format, &peer.server.url(), "scripted-1"));
     let logged = logged.0.lock().unwrap().clone();
     assert!(logged.contains("this is logged"));
-    assert!(seen.contains("the key [key] and ([key] are mine"), "{seen}");
+    let hidden = format!("the key [{VARIABLE}] and ([{VARIABLE}] are mine");
+    assert!(seen.contains(&hidden), "{seen}");
     for (what, text) in [("shown", &seen), ("logged", &logged)] {
         assert!(!text.contains(&KEY[..9]), "{what}: {text}");
         assert!(!text.contains(&KEY[30..]), "{what}: {text}");
@@ -105,7 +106,7 @@ pub(crate) async fn a_wrong_key_says_which_variable_to_look_at(format: Format) {
         let error = &end(&turn.end)["error"];
         assert_eq!((&error["kind"], &error["status"]), (&json!("authentication"), &json!(401)));
         let said = error["message"].as_str().unwrap();
-        let expected = format!("provided: [key]; look at the key in {VARIABLE}");
+        let expected = format!("provided: [{VARIABLE}]; look at the key in {VARIABLE}");
         assert!(said.ends_with(&expected), "{said}");
         assert!(!events.iter().any(|event| matches!(event, TurnEvent::Retrying { .. })));
         assert_eq!(server.requests().len(), 1);

@@ -156,3 +156,18 @@ pub(crate) fn addresses_are_read_and_wrong_ones_refused() {
     let local = Remote::compatible("http://127.0.0.1:11434/v1/", "qwen3:8b").unwrap();
     assert_eq!((local.name(), local.limits().context), ("qwen3:8b", providers::COMPATIBLE_CONTEXT));
 }
+
+pub(crate) async fn a_name_that_is_not_known_is_asked_for_less_often(format: Format) {
+    // A name that never is one (RFC 6761, section 6.4).
+    let agent = agent_of(remote(format, "http://models.invalid/v1", "m"), &Toolbox::new());
+    let (turn, events) = ask(&agent, &mut Default::default(), "hello").await;
+    let error = &end(&turn.end)["error"];
+    assert_eq!(error["kind"], "unknown_host", "{error}");
+    let said = error["message"].as_str().unwrap();
+    assert!(said.starts_with("cannot reach models.invalid: "), "{said}");
+    assert!(
+        said.contains("look at the name and at the network (given up after 3 requests)"),
+        "{said}"
+    );
+    assert_eq!(retries(&events).len(), 2);
+}
