@@ -66,6 +66,8 @@ pub(crate) fn chat(options: &Options, chat: &Chat) -> Result<ExitCode> {
     let ended = runtime.block_on(async move {
         tokio::spawn(async move {
             tokio::select! {
+                // A prompt that a signal ends says so itself.
+                biased;
                 code = begin(&options, &chat) => code,
                 why = signals::told_to_end() => Ok(ExitCode::from(why.exit_code())),
             }
