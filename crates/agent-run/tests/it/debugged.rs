@@ -1,9 +1,9 @@
 //! Programs that are debugged in a conversation have no part in its terminal.
 
-use std::process::Command;
+use std::{fs, path::Path, process::Command};
 
-use agent_testkit::model::Rule;
-use serde_json::{Value, json};
+use agent_testkit::model::{ModelServer, Rule};
+use serde_json::json;
 
 use crate::{
     chat::{talking, when},
@@ -64,14 +64,17 @@ fn is_there(program: &str, args: &[&str]) -> bool {
 }
 
 /// Has a model debug a program to its end, types meanwhile, and gives what the program said.
-fn debugged(home: &Home, terminal: &Terminal<'_>) -> String {
+fn debugged(home: &Home, terminal: &Terminal<'_>, answers: &Path) -> String {
     let tools = fixtures().join("../.tools/debugpy/bin");
     terminal.types(&format!("PATH='{}':\"$PATH\"; export PATH", tools.display()));
     terminal.agent_run("--trust --approve all chat");
     terminal.says("debug it");
     let screen = terminal.shows("[1] debug: ");
     assert!(!screen.contains("Stopped"), "{screen}");
+    terminal.shows("the model thinks, ");
     terminal.types("this is for the model");
+    terminal.shows("\u{203a} this is for the model (comes next)");
+    fs::write(answers, "").expect("a file");
     terminal.shows_times("All is said.", 2);
     terminal.until_prompt();
     let said =
@@ -87,11 +90,12 @@ fn debugged(home: &Home, terminal: &Terminal<'_>) -> String {
     String::from_utf8_lossy(&said).into_owned()
 }
 
-/// A model that launches a program and waits for its end.
-fn launching(program: &str, files: &[(&str, &str)]) -> (Home, agent_testkit::model::ModelServer) {
-    let debug = |args: Value| Rule::call("debug", args);
-    let launch = debug(json!({"op": "launch", "program": program}));
-    talking(files, vec![when("debug it", launch), Rule { times: 0, ..Rule::text("All is said.") }])
+/// A model that launches a program, waits for its end, and answers once there is this file.
+fn launching(program: &str, files: &[(&str, &str)], answers: &Path) -> (Home, ModelServer) {
+    let launch = Rule::call("debug", json!({"op": "launch", "program": program}));
+    let until_file = Some(answers.to_owned());
+    let done = Rule { times: 0, until_file, ..Rule::text("All is said.") };
+    talking(files, vec![when("debug it", launch), done])
 }
 
 #[test]
@@ -100,9 +104,15 @@ fn a_python_program_under_the_debugger_takes_nothing_of_the_terminal() {
     if !is_there(&python.display().to_string(), &["-m", "debugpy", "--version"]) {
         return;
     }
-    let (home, server) = launching("main.py", &[("main.py", PYTHON), ("requirements.txt", "")]);
+    let gate = tempfile::tempdir().expect("a folder");
+    let answers = gate.path().join("answers");
+    let files = [("main.py", PYTHON), ("requirements.txt", "")];
+    let (home, server) = launching("main.py", &files, &answers);
     let Some(terminal) = Terminal::open(&home) else { return };
-    assert_eq!(debugged(&home, &terminal), "no terminal: No such device or address\n''\n");
+    assert_eq!(
+        debugged(&home, &terminal, &answers),
+        "no terminal: No such device or address\n''\n"
+    );
     let last = server.requests().pop().expect("a request").last();
     assert_eq!(last.trim(), "this is for the model");
 }
@@ -112,12 +122,14 @@ fn a_c_program_under_the_debugger_cannot_take_the_terminal_s_foreground() {
     if !is_there("lldb-dap-19", &["--version"]) || !is_there("gcc", &["--version"]) {
         return;
     }
-    let (home, server) = launching("sample", &[("main.c", C), ("CMakeLists.txt", "")]);
+    let gate = tempfile::tempdir().expect("a folder");
+    let answers = gate.path().join("answers");
+    let (home, server) = launching("sample", &[("main.c", C), ("CMakeLists.txt", "")], &answers);
     let mut build = Command::new("gcc");
     build.args(["-g", "-O0", "main.c", "-o", "sample"]).current_dir(home.checkout.path());
     assert!(build.status().expect("it starts").success());
     let Some(terminal) = Terminal::open(&home) else { return };
-    assert_eq!(debugged(&home, &terminal), "no terminal\n");
+    assert_eq!(debugged(&home, &terminal, &answers), "no terminal\n");
     let last = server.requests().pop().expect("a request").last();
     assert_eq!(last.trim(), "this is for the model");
 }
