@@ -1,7 +1,7 @@
 //! Names that a model made up, where this program's own rows have them: in one row, cut, and in quotes unless they are plain words.
 //! At the left edge nobody else writes, so that nothing there can pass for a card or for what this program says.
 
-use agent_tool_core::for_person;
+use crate::visible::readable;
 
 /// A longer name is no plain word.
 const WORD_CHARS: usize = 64;
@@ -42,7 +42,7 @@ pub(crate) fn asker(name: &str) -> String {
 }
 
 fn in_quotes(text: &str, most: usize) -> String {
-    let text = for_person(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = readable(text).split_whitespace().collect::<Vec<_>>().join(" ");
     let text = text.replace('"', "'");
     let mut kept: String = text.chars().take(most).collect();
     if kept.len() < text.len() {

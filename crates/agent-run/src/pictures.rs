@@ -16,6 +16,9 @@ use rustix::termios::tcgetwinsize;
 use self::protocol::{Protocol, Room};
 use crate::state::State;
 
+/// A longer ending is none.
+const ENDING_CHARS: usize = 16;
+
 /// The images of a run, numbered from 1.
 #[derive(Debug)]
 pub(crate) struct Pictures {
@@ -56,9 +59,14 @@ impl Pictures {
     }
 }
 
-/// `image/svg+xml` is `svg`.
+/// `image/svg+xml` is `svg`. What is no plain word names no file.
 fn ending(mime: &str) -> &str {
-    mime.rsplit('/').next().unwrap_or("bin").split('+').next().unwrap_or("bin")
+    let ending = mime.rsplit('/').next().unwrap_or_default().split('+').next().unwrap_or_default();
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    match !ending.is_empty() && ending.len() <= ENDING_CHARS && ending.chars().all(plain) {
+        true => ending,
+        false => "bin",
+    }
 }
 
 fn write(path: &Path, base64: &str) -> Result<(), String> {
@@ -71,6 +79,20 @@ fn write(path: &Path, base64: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn an_ending_is_a_plain_word() {
+        let cases = [
+            ("image/png", "png"),
+            ("image/svg+xml", "svg"),
+            ("image/png\n┌ permission", "bin"),
+            ("image/../x", "x"),
+            ("image/", "bin"),
+        ];
+        for (mime, ending) in cases {
+            assert_eq!(super::ending(mime), ending, "{mime}");
+        }
+    }
+
     /// A PNG whose left half is red and whose right half is clear.
     pub(super) fn png(width: u32, height: u32) -> Vec<u8> {
         let mut bytes = Vec::new();

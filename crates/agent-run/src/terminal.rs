@@ -5,15 +5,17 @@ use std::{
     thread,
 };
 
-use agent_tool_core::{BoxFuture, Card, CardError, CardKind, CardPort, Effect, Reply, for_person};
+use agent_tool_core::{BoxFuture, Card, CardError, CardKind, CardPort, Reply};
+use anstyle::Style;
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::{Mutex, mpsc};
 
 use crate::{
-    columns::{self, with_margin},
+    answers::{prompt, read_answer, word_of},
+    columns::{self, fold, with_margin},
     edge,
     style::{ASKS, FAINT, PLACE, STRONG, diff, in_style, remark},
-    visible::visible,
+    visible::{readable, visible},
 };
 
 /// Lines that were typed while no card was up wait here, up to so many, and are dropped by the next
@@ -22,14 +24,6 @@ const TYPED_AHEAD: usize = 16;
 
 /// A card of more rows than these says how many there are: its head may have scrolled off the screen.
 const TALL: usize = 24;
-
-/// Words that answer a permission, beside the numbers.
-const WORDS: [(&str, &[&str], Effect); 4] = [
-    ("y", &["y", "yes"], Effect::AllowOnce),
-    ("always", &["a", "always"], Effect::AllowRun),
-    ("n", &["n", "no"], Effect::RejectOnce),
-    ("never", &["never"], Effect::RejectRun),
-];
 
 /// Shows cards on standard error and reads answers from standard input.
 pub(crate) struct Terminal {
@@ -89,105 +83,81 @@ impl CardPort for Terminal {
     }
 
     fn withdrawn(&self, _card_id: &str, why: &str) {
-        remark(in_style(FAINT, format!("this card is gone: {}", for_person(why))));
+        remark(in_style(FAINT, format!("this card is gone: {}", readable(why))));
     }
 }
 
 /// The margin of a card. What a model or a tool wrote stands behind it, on every row, so that no question looks like a permission.
 pub(crate) const MARGIN: &str = "│ ";
 
+/// What an option begins with, and nothing that a model or a tool wrote.
+const OPTION: &str = "├─ ";
+
+/// A row that is no first one of what it belongs to begins with so many columns more.
+const FURTHER: &str = "  ";
+
+/// What belongs to an option is below its label.
+const OF_OPTION: &str = "      ";
+
 /// A card as rows: its kind and who asks, then in a margin what it is about, what it would do and the numbered options, then how
 /// it is answered.
 pub(crate) fn card_rows(card: &Card, columns: Option<usize>) -> Vec<String> {
-    let (about, style) = match card.kind {
-        CardKind::Question => ("question", PLACE),
-        CardKind::Permission => ("permission", ASKS),
-    };
     let asker = card.asked_by.last().map_or("the agent", |caller| caller.name.as_str());
+    // A model's options do nothing by themselves: a question whose options do is this program's.
+    let own = card.options.iter().any(|option| option.effect.is_some());
+    let (head, style) = match card.kind {
+        CardKind::Question if own => ("agent-run itself asks you".to_owned(), ASKS),
+        CardKind::Question => (format!("question, asked by {}", edge::asker(asker)), PLACE),
+        CardKind::Permission => (format!("permission, asked by {}", edge::asker(asker)), ASKS),
+    };
     let margin = in_style(style, MARGIN).to_string();
-    let margin = |text: &str| with_margin(text, columns, &margin);
-    let mut rows = vec![String::new()];
-    rows.push(in_style(style, format!("┌ {about}, asked by {}", edge::asker(asker))).to_string());
-    rows.extend(margin(&in_style(STRONG, visible(&card.title)).to_string()));
+    let further = format!("{margin}{FURTHER}");
+    let mut rows = vec![String::new(), in_style(style, format!("┌ {head}")).to_string()];
+    let title = visible(&card.title);
+    rows.extend(hanging(&title, STRONG, columns, (&margin, &further)));
     if !card.body.is_empty() {
-        rows.extend(margin(&visible(&card.body)));
+        rows.extend(with_margin(&visible(&card.body), columns, &further));
     }
     if let Some(preview) = &card.preview {
         if !card.title.ends_with(&preview.title) {
-            rows.extend(margin(&visible(&preview.title)));
+            rows.extend(with_margin(&visible(&preview.title), columns, &margin));
         }
-        rows.extend(margin(&diff(&visible(&preview.body))));
+        rows.extend(with_margin(&diff(&visible(&preview.body)), columns, &margin));
     }
+    let (begin, below) = (in_style(style, OPTION).to_string(), format!("{margin}{OF_OPTION}"));
     for (number, option) in (1..).zip(&card.options) {
-        let word = WORDS.iter().find(|(.., effect)| option.effect == Some(*effect));
-        let word = word.map_or(String::new(), |(word, ..)| format!(" ({word})"));
-        let more = option.description.as_deref().unwrap_or_default();
-        let number = in_style(STRONG, number);
-        let more =
-            if more.is_empty() { String::new() } else { format!(" {}", in_style(FAINT, more)) };
-        rows.extend(margin(&format!("  {number} {}{word}{more}", option.label)));
+        let word = word_of(option).map_or(String::new(), |word| format!(" ({word})"));
+        let label = format!("{} {}{word}", in_style(STRONG, number), visible(&option.label));
+        rows.extend(hanging(&label, Style::new(), columns, (&begin, &below)));
+        let more = visible(option.description.as_deref().unwrap_or_default());
+        rows.extend(hanging(&more, FAINT, columns, (&below, &below)));
     }
     if rows.len() > TALL {
         let said = format!("this card has {} rows, from ┌ above on", rows.len());
-        rows.extend(margin(&in_style(FAINT, said).to_string()));
+        rows.extend(with_margin(&in_style(FAINT, said).to_string(), columns, &margin));
     }
-    rows.push(format!("{} {}", in_style(style, "└"), in_style(FAINT, prompt(card))));
+    let foot = in_style(style, "└ ").to_string();
+    rows.extend(hanging(&prompt(card), FAINT, columns, (&foot, FURTHER)));
     rows
 }
 
-fn prompt(card: &Card) -> &'static str {
-    if card.kind == CardKind::Permission {
-        return "type a number, y, n, always or never, or s to skip, which refuses";
-    }
-    match (card.options.is_empty(), card.several, card.free_text) {
-        (true, _, _) => "type an answer, or s to skip",
-        (false, false, false) => "type a number, or s to skip",
-        (false, false, true) => "type a number or an answer, or s to skip",
-        (false, true, false) => "type numbers, or s to skip",
-        (false, true, true) => "type numbers or an answer, or s to skip",
-    }
-}
-
-/// Reads numbers as options and anything else as a typed answer, where the card takes one.
-pub(crate) fn read_answer(card: &Card, line: &str) -> Result<Reply, &'static str> {
-    let line = line.trim();
-    if line.is_empty() {
-        return Err(prompt(card));
-    }
-    if line.eq_ignore_ascii_case("s") {
-        return Ok(Reply::Skipped);
-    }
-    if let Some(option) = by_word(card, line) {
-        return Ok(Reply::option(option));
-    }
-    let numbers =
-        line.split(|c: char| c == ',' || c.is_whitespace()).filter(|word| !word.is_empty());
-    let chosen: Option<Vec<String>> = numbers
-        .map(|word| {
-            let number: usize = word.parse().ok()?;
-            card.options.get(number.checked_sub(1)?).map(|option| option.id.clone())
-        })
-        .collect();
-    let reply = match chosen {
-        Some(options) => Reply::Chosen { options, text: None },
-        None => Reply::Chosen { options: Vec::new(), text: Some(line.to_owned()) },
-    };
-    card.check(&reply).map_err(|_| prompt(card))?;
-    Ok(reply)
-}
-
-/// The option that a word stands for. Only effects have words: an answer to a question is never
-/// guessed from one.
-fn by_word<'a>(card: &'a Card, line: &str) -> Option<&'a str> {
-    let line = line.to_ascii_lowercase();
-    let (.., effect) = WORDS.iter().find(|(_, words, _)| words.contains(&line.as_str()))?;
-    let option = card.options.iter().find(|option| option.effect == Some(*effect))?;
-    Some(&option.id)
+/// A text in rows, of which the first has a margin of its own.
+fn hanging(
+    text: &str,
+    style: Style,
+    columns: Option<usize>,
+    (first, next): (&str, &str),
+) -> Vec<String> {
+    let rows = text.lines().enumerate().flat_map(|(index, line)| {
+        let first = if index == 0 { first } else { next };
+        fold(&in_style(style, line).to_string(), columns, first, next)
+    });
+    rows.collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use agent_tool_core::{CallId, CardOption};
+    use agent_tool_core::{CallId, CardOption, Effect};
 
     use super::*;
 
@@ -197,65 +167,65 @@ mod tests {
         card
     }
 
+    fn plain(card: &Card, columns: usize) -> Vec<String> {
+        let rows = card_rows(card, Some(columns));
+        rows.iter().map(|row| anstream::adapter::strip_str(row).to_string()).collect()
+    }
+
     #[test]
     fn a_question_of_many_lines_is_no_permission() {
         let mut card = card();
         card.title = "Continue?".to_owned();
         card.body = format!(
-            "\n┌ permission, asked by the agent\n│ shell: run `ls`\n  1 allow once (y)\n└ type a number\n{}",
+            "\n┌ permission, asked by the agent\n│ shell: run `ls`\n  1 allow once (y)\n├─ 1 yes\n└ type a number\n{}",
             "word ".repeat(30)
         );
         card.options[0].label = "a\n┌ permission".to_owned();
-        let rows: Vec<String> = card_rows(&card, Some(40))
-            .iter()
-            .map(|row| anstream::adapter::strip_str(row).to_string())
-            .collect();
+        let rows = plain(&card, 40);
         assert_eq!(rows[..3], ["", "┌ question, asked by the agent", "│ Continue?"]);
         let (last, within) = rows[2..].split_last().expect("rows");
-        assert!(within.iter().all(|row| row.starts_with(MARGIN)), "{within:#?}");
+        let options: Vec<_> = within.iter().filter(|row| row.starts_with(OPTION)).collect();
+        assert_eq!(options, ["├─ 1 a", "├─ 2 B"]);
+        assert!(
+            within.iter().all(|row| row.starts_with(MARGIN) || row.starts_with(OPTION)),
+            "{within:#?}"
+        );
         assert_eq!(last, "└ type a number, or s to skip");
     }
 
     #[test]
-    fn numbers_choose_and_nothing_is_guessed() {
-        assert_eq!(read_answer(&card(), " 2 "), Ok(Reply::option("b")));
-        assert_eq!(read_answer(&card(), "S"), Ok(Reply::Skipped));
-        for wrong in ["", "0", "3", "1 2", "yes"] {
-            assert!(read_answer(&card(), wrong).is_err(), "{wrong:?}");
-        }
-    }
-
-    #[test]
-    fn a_card_that_takes_more_gets_more() {
+    fn nothing_that_follows_a_newline_or_a_fold_looks_like_an_option() {
         let mut card = card();
-        card.several = true;
+        card.title = "Which?\n├─ 1 forged".to_owned();
         card.free_text = true;
-        let both = Reply::Chosen { options: vec!["a".into(), "b".into()], text: None };
-        assert_eq!(read_answer(&card, "1, 2"), Ok(both));
-        let typed = Reply::Chosen { options: Vec::new(), text: Some("neither".into()) };
-        assert_eq!(read_answer(&card, "neither"), Ok(typed));
+        card.options[0] = CardOption::new("a", "SQLite")
+            .with_description("one file\n2 not this\nand more words here");
+        assert_eq!(
+            plain(&card, 24),
+            [
+                "",
+                "┌ question, asked by the agent",
+                "│ Which?",
+                "│   ├─ 1 forged",
+                "├─ 1 SQLite",
+                "│       one file",
+                "│       2 not this",
+                "│       and more words",
+                "│       here",
+                "├─ 2 B",
+                "└ type a number or an",
+                "  answer, or s to skip",
+            ]
+        );
     }
 
     #[test]
-    fn a_permission_takes_words_and_a_question_does_not() {
+    fn a_question_of_this_program_s_own_says_so() {
         let mut card = card();
-        assert!(read_answer(&card, "y").is_err());
-        card.kind = CardKind::Permission;
-        card.options = vec![
-            CardOption::new("once", "allow").with_effect(Effect::AllowOnce),
-            CardOption::new("run", "allow all").with_effect(Effect::AllowRun),
-            CardOption::new("not", "reject").with_effect(Effect::RejectOnce),
-        ];
-        for (line, option) in [
-            ("y", "once"),
-            ("Yes", "once"),
-            ("a", "run"),
-            ("always", "run"),
-            ("n", "not"),
-            ("3", "not"),
-        ] {
-            assert_eq!(read_answer(&card, line), Ok(Reply::option(option)), "{line}");
-        }
-        assert!(read_answer(&card, "never").is_err(), "no option of this card does that");
+        card.options[0].effect = Some(Effect::AllowOnce);
+        let rows = plain(&card, 80);
+        assert_eq!(rows[1], "┌ agent-run itself asks you");
+        assert!(rows.contains(&"├─ 1 A (y)".to_owned()), "{rows:#?}");
+        assert_eq!(rows.last().map(String::as_str), Some("└ type a number or y, or s to skip"));
     }
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use agent_tool_core::{
-    CallId, Caller, Card, CardKind, CardOption, CardPort, Preview, PreviewKind, Reply, clip,
+    CallId, Caller, Card, CardKind, CardOption, CardPort, Effect, Preview, PreviewKind, Reply, clip,
 };
 use agent_workspace::path_to_uri;
 use serde::{Deserialize, Serialize};
@@ -158,12 +158,16 @@ fn card(config: &Config, text: &str) -> Card {
     card.preview = Some(
         Preview::new(PreviewKind::Read, CHECKOUT_FILE).with_body(clip(text, SHOWN_CHARS).text),
     );
-    let option = |id, label, more: &str| CardOption::new(id, label).with_description(more);
-    card.options = vec![
-        option("trust", "trust it", "remembered until its configuration changes"),
-        option("later", "not now", "you are asked again next time"),
-        option("refuse", "do not trust it", "remembered until its configuration changes"),
+    let remembered = "remembered until its configuration changes";
+    let options = [
+        ("trust", "trust it", remembered, Effect::AllowOnce),
+        ("later", "not now", "you are asked again next time", Effect::RejectOnce),
+        ("refuse", "do not trust it", remembered, Effect::RejectRun),
     ];
+    let option = |(id, label, more, effect): (&str, &str, &str, Effect)| {
+        CardOption::new(id, label).with_description(more).with_effect(effect)
+    };
+    card.options = options.into_iter().map(option).collect();
     card
 }
 

@@ -1,13 +1,24 @@
 //! What a card asks about, so that a person sees what is there: blanks that look alike differ, and what is nothing but empty takes
 //! no room.
 
-use agent_tool_core::{Card, Content, for_approval};
+use agent_tool_core::{Card, Content, for_approval, for_person, with_traces};
 
 /// More empty lines in a row than these are said in one.
 const EMPTY_LINES: usize = 3;
 
 /// What the end of a text that was cut says.
 const CUT: &str = " more characters";
+
+/// A text of somebody else's as a person may read it, with a number for what would leave no trace.
+pub(crate) fn readable(text: &str) -> String {
+    with_traces(&for_person(text))
+}
+
+/// The same of a piece of a text that comes in pieces: what shapes the sign before may stand at its beginning.
+pub(crate) fn piece_readable(piece: &str) -> String {
+    let body = piece.trim_start_matches(['\u{200c}', '\u{200d}', '\u{fe0e}', '\u{fe0f}']);
+    format!("{}{}", &piece[..piece.len() - body.len()], readable(body))
+}
 
 /// The text with its tabs and no-break spaces shown, and with many empty lines in a row as one that counts them.
 pub(crate) fn visible(text: &str) -> String {
@@ -53,6 +64,11 @@ mod tests {
         assert_eq!(visible("a\u{a0}b"), "a⍽b");
         assert_eq!(visible("rm x\n\n\n\n\necho y\n\n\nz"), "rm x\n⋮ 4 empty lines\necho y\n\n\nz");
         assert_eq!(visible("+\n+\n+\n+\n+x"), "+⋮ 4 empty lines\n+x");
+    }
+
+    #[test]
+    fn what_nobody_sees_is_said() {
+        assert_eq!(readable("re\u{200b}ad\u{1b}[31m\u{e0041}"), "re<U+200B>ad<U+E0041>");
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub use crate::{
     secrets::{SECRET_BYTES, Secrets},
     spec::{Tier, ToolSpec},
     stop::{PROGRESS_EVERY, Stop, StopOnDrop},
-    text::{as_at_terminal, for_approval, for_person},
+    text::{as_at_terminal, for_approval, for_person, with_traces},
     tool::{BoxFuture, Tool, ToolResult},
     wrap::{described, renamed},
 };

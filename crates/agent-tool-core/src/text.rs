@@ -60,11 +60,12 @@ pub fn as_at_terminal(text: &str) -> String {
 
 /// The text as it stands on a card, where what a person approves is what is executed: nothing is left out of it. A control
 /// character is its picture (`␛` for an escape), so that what an escape sequence would have hidden can be read; what
-/// reorders text becomes U+FFFD as in [`for_person`].
+/// reorders text becomes U+FFFD as in [`for_person`]; and what leaves no trace on a screen is its number, as in [`with_traces`].
 ///
 /// ```
 /// # use agent_tool_core::for_approval;
 /// assert_eq!(for_approval("echo \u{1b}]0;$(rm x)\u{7}\r\n"), "echo ␛]0;$(rm x)␇\n");
+/// assert_eq!(for_approval("rm a\u{200b}b"), "rm a<U+200B>b");
 /// ```
 #[must_use]
 pub fn for_approval(text: &str) -> String {
@@ -80,7 +81,64 @@ pub fn for_approval(text: &str) -> String {
             c => shown.push(c),
         }
     }
+    with_traces(&shown)
+}
+
+/// The text with a number for what leaves no trace on a screen, such as a zero-width space or one of the tag characters that
+/// spell a text nobody sees. Joiners and selectors behind a letter or a sign beyond ASCII stay: scripts and emoji are made of them.
+///
+/// ```
+/// # use agent_tool_core::with_traces;
+/// assert_eq!(with_traces("read\u{feff}\u{e0041}"), "read<U+FEFF><U+E0041>");
+/// assert_eq!(with_traces("👩\u{200d}🚀 ❤\u{fe0f}"), "👩\u{200d}🚀 ❤\u{fe0f}");
+/// ```
+#[must_use]
+pub fn with_traces(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut shapes = false;
+    for c in text.chars() {
+        match c {
+            c if !leaves_no_trace(c) || shapes && is_shaping(c) => shown.push(c),
+            c => push_number(&mut shown, c),
+        }
+        shapes = !c.is_ascii() && !leaves_no_trace(c) || c == EMOJI_STYLE;
+    }
     shown
+}
+
+/// Asks for the coloured form of a sign.
+const EMOJI_STYLE: char = '\u{fe0f}';
+
+fn push_number(shown: &mut String, c: char) {
+    shown.push_str(&format!("<U+{:04X}>", u32::from(c)));
+}
+
+/// Shapes the letter or the sign before it.
+fn is_shaping(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+/// What Unicode calls ignorable by default, and blanks that are letters.
+fn leaves_no_trace(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200d}'
+            | '\u{2060}'..='\u{2065}'
+            | '\u{206a}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
 }
 
 /// Unicode's picture of an ASCII control character.

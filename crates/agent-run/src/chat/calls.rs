@@ -3,11 +3,16 @@
 use std::time::{Duration, Instant};
 
 use agent_loop::{Conversation, Message};
-use agent_tool_core::{CallId, Part, for_person};
+use agent_tool_core::{CallId, Part};
 use serde_json::Value;
+
+use crate::visible::readable;
 
 /// So many bytes of what a call writes are kept for the case that it is cut off; the last ones.
 const WRITTEN_BYTES: usize = 64 << 10;
+
+/// So many bytes of what a call wrote that was cut off are kept with its conversation; the last ones.
+const KEPT_BYTES: usize = 16 << 10;
 
 /// The calls so far.
 #[derive(Debug, Default)]
@@ -22,7 +27,7 @@ pub(super) struct Kept {
     pub(super) id: CallId,
     pub(super) name: String,
     args: Value,
-    pub(super) head: String,
+    pub(super) head: Head,
     /// What is to be run, where it has more than a line.
     pub(super) code: Option<String>,
     /// Whether the person has seen the code, or a card with it.
@@ -31,6 +36,14 @@ pub(super) struct Kept {
     /// What it wrote so far.
     pub(super) written: Written,
     end: Ended,
+}
+
+/// The first line of a call.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Head {
+    /// As it is shown when the call begins: what is long is cut.
+    pub(super) row: String,
+    pub(super) whole: String,
 }
 
 /// How a call ended.
@@ -54,7 +67,7 @@ impl Calls {
     /// The calls of a conversation that is gone on with.
     pub(super) fn of(
         conversation: &Conversation,
-        head: impl Fn(usize, &str, &Value) -> String,
+        head: impl Fn(usize, &str, &Value) -> Head,
     ) -> Self {
         let mut calls = Self::default();
         for message in conversation.messages() {
@@ -70,7 +83,7 @@ impl Calls {
                     for result in results {
                         let id = CallId::new(result.call_id.as_str());
                         let texts = result.parts.iter().filter_map(|part| match part {
-                            Part::Text { text } => Some(for_person(text)),
+                            Part::Text { text } => Some(readable(text)),
                             _ => None,
                         });
                         let text = texts.collect::<Vec<_>>().join("\n");
@@ -89,13 +102,7 @@ impl Calls {
         self.all.len()
     }
 
-    pub(super) fn begin(
-        &mut self,
-        id: CallId,
-        name: &str,
-        args: &Value,
-        head: String,
-    ) -> &mut Kept {
+    pub(super) fn begin(&mut self, id: CallId, name: &str, args: &Value, head: Head) -> &mut Kept {
         let number = self.all.len() + 1;
         self.all.push(Kept {
             number,
@@ -168,8 +175,11 @@ impl Kept {
     }
 
     fn whole(&self) -> String {
-        let code = self.code.iter().map(|code| format!("\n{code}"));
-        let head = format!("{}{}", self.head, code.collect::<String>());
+        let all = |code: &String| self.head.whole.ends_with(&format!(" {}", code.trim()));
+        let head = match program_of(&self.args).filter(|code| !all(code)) {
+            Some(code) => format!("{}\n{code}", self.head.row),
+            None => self.head.whole.clone(),
+        };
         let written = self.written.text();
         let end = match &self.end {
             Ended::With(text) => text.clone(),
@@ -203,14 +213,27 @@ impl Written {
         }
     }
 
+    /// The end of it, for who goes on with the conversation; none where there is nothing.
+    pub(super) fn kept(&self) -> Option<String> {
+        let text = self.text();
+        let text = text.trim_end();
+        let cut = text.len().saturating_sub(KEPT_BYTES);
+        let at = text.ceil_char_boundary(cut);
+        let before = match at {
+            0 => String::new(),
+            at => format!("… {at} bytes before, not kept …\n"),
+        };
+        (!text.is_empty()).then(|| format!("{before}{}", &text[at..]))
+    }
+
     /// The last line with something in it.
     pub(super) fn last_line(&self) -> Option<String> {
         let line = self.text.rsplit('\n').find(|line| !line.trim().is_empty())?;
-        Some(for_person(line.rsplit('\r').find(|part| !part.is_empty()).unwrap_or(line)))
+        Some(readable(line.rsplit('\r').find(|part| !part.is_empty()).unwrap_or(line)))
     }
 
     pub(super) fn text(&self) -> String {
-        let text = for_person(&self.text);
+        let text = readable(&self.text);
         match self.dropped {
             0 => text,
             dropped => format!("… {dropped} bytes before, not kept …\n{text}"),
@@ -220,8 +243,13 @@ impl Written {
 
 /// Code or a command of several lines.
 fn code_of(args: &Value) -> Option<String> {
+    program_of(args).filter(|code| code.trim().contains('\n'))
+}
+
+/// Code or a command.
+fn program_of(args: &Value) -> Option<String> {
     let code = ["code", "command"].iter().find_map(|key| args[key].as_str())?;
-    code.trim().contains('\n').then(|| for_person(code.trim_matches('\n')))
+    Some(readable(code.trim_matches('\n')))
 }
 
 #[cfg(test)]
@@ -248,6 +276,33 @@ mod tests {
     }
 
     #[test]
+    fn an_opened_call_has_its_own_command_whole() {
+        let mut calls = Calls::default();
+        let long = "echo ".repeat(100) + "end";
+        let head = |whole: &str| Head { row: "[1] cut…".to_owned(), whole: whole.to_owned() };
+        for (args, whole, opened) in [
+            (json!({"command": long}), format!("[1] shell {long}"), format!("[1] shell {long}")),
+            (json!({"command": "ls\npwd"}), "[1] shell ls pwd".into(), "[1] cut…\nls\npwd".into()),
+            (json!({"code": "1", "description": "x"}), "[1] eval x".into(), "[1] cut…\n1".into()),
+        ] {
+            calls.begin(CallId::new("a"), "shell", &args, head(&whole));
+            assert_eq!(calls.open(None), Ok(format!("{opened}\n(it is at work)")));
+        }
+    }
+
+    #[test]
+    fn what_a_call_had_written_is_kept_with_its_conversation() {
+        let mut written = Written::default();
+        assert_eq!(written.kept(), None);
+        written.push("first\nsecond\n");
+        assert_eq!(written.kept().as_deref(), Some("first\nsecond"));
+        written.push(&"é".repeat(KEPT_BYTES));
+        let kept = written.kept().expect("a text");
+        assert!(kept.starts_with("… 16397 bytes before, not kept …\né"), "{kept:.60}");
+        assert!(kept.len() < KEPT_BYTES + 100);
+    }
+
+    #[test]
     fn a_call_of_an_earlier_run_opens_and_one_without_an_end_says_so() {
         let conversation: Conversation = serde_json::from_value(json!({"messages": [
             {"role": "user", "parts": [{"type": "text", "text": "go"}]},
@@ -258,14 +313,18 @@ mod tests {
             {"role": "assistant", "calls": [{"id": "b", "name": "shell", "args": {"command": "ls\npwd"}}]},
         ]}))
         .expect("a conversation");
-        let calls = Calls::of(&conversation, |number, name, _| format!("[{number}] {name}"));
+        let head = |number: usize, name: &str, _: &Value| {
+            let row = format!("[{number}] {name}");
+            Head { whole: row.clone(), row }
+        };
+        let calls = Calls::of(&conversation, head);
         assert_eq!(calls.open(Some(1)).expect("a call"), "[1] read\n1\tone");
         let last = calls.open(None).expect("a call");
         assert!(last.starts_with("[2] shell\nls\npwd\n(the program ended before it"), "{last}");
         assert_eq!(calls.unknown().map(|call| call.number).collect::<Vec<_>>(), [2]);
         let mut calls = calls;
         for (id, text) in [("c", "1\tone"), ("d", "1\ttwo")] {
-            let (id, head) = (CallId::new(id), String::new());
+            let (id, head) = (CallId::new(id), Head::default());
             calls.begin(id.clone(), "read", &json!({}), head).end_with(text.to_owned());
             assert_eq!(calls.same_as(&id), (text == "1\tone").then_some(1));
         }

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agent_tool_core::{BoxFuture, CallId, Card, CardError, CardKind, CardPort, Reply, for_person};
+use agent_tool_core::{BoxFuture, CallId, Card, CardError, CardKind, CardPort, Reply};
 use tokio::sync::{Notify, oneshot};
 
 use super::{
@@ -19,11 +19,12 @@ use super::{
     typed::{Command, Typed, command_behind},
 };
 use crate::{
+    answers::read_answer,
     columns::with_margin,
     edge,
     state::State,
-    terminal::{MARGIN, card_rows, read_answer},
-    visible::in_full,
+    terminal::{MARGIN, card_rows},
+    visible::{in_full, readable},
 };
 
 /// What is typed at a card.
@@ -47,6 +48,9 @@ const LOOK: Duration = Duration::from_millis(50);
 /// What whoever asked is told where Ctrl-C was pressed at its card.
 const INTERRUPTED: &str = "the person pressed Ctrl-C at the card, which interrupted the step: they said neither yes nor no";
 
+/// The same for a call of the agent's whose card was not up yet.
+const UNSEEN: &str = "the person pressed Ctrl-C, which interrupted the step before this card came up: they said neither yes nor no";
+
 /// What is said of a card that nobody answered and nobody waits for any more.
 const GONE: &str = "whoever asked does not wait for it any more";
 
@@ -63,6 +67,8 @@ struct Inner {
     at_work: AtomicBool,
     /// Somebody pressed Ctrl-C at a card.
     interrupted: Notify,
+    /// Whether the agent's cards are not shown any more, since the turn ends.
+    refuses: AtomicBool,
     /// Who may read lines: a card until it is answered, or the conversation.
     reads: tokio::sync::Mutex<()>,
     waiting: Mutex<Option<Waiting>>,
@@ -76,6 +82,8 @@ struct Inner {
     opens: Mutex<Option<Opens>>,
     /// The calls whose permission was asked for: what they would do was shown.
     shown: Mutex<HashSet<CallId>>,
+    /// The card that is up.
+    up: Mutex<Option<Card>>,
     /// The card of which it was said why it goes away.
     explained: Mutex<Option<String>>,
 }
@@ -105,6 +113,7 @@ impl ChatCards {
             screen,
             at_work: AtomicBool::new(false),
             interrupted: Notify::new(),
+            refuses: AtomicBool::new(false),
             reads: tokio::sync::Mutex::new(()),
             waiting: Mutex::new(None),
             folder: Mutex::new(None),
@@ -113,6 +122,7 @@ impl ChatCards {
             ends_with: Mutex::new(None),
             opens: Mutex::new(None),
             shown: Mutex::default(),
+            up: Mutex::default(),
             explained: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }
@@ -123,7 +133,13 @@ impl ChatCards {
         self.inner.at_work.store(at_work, Ordering::SeqCst);
         *lock(&self.inner.asking) = Asking::Not;
         *lock(&self.inner.ends_with) = None;
+        self.inner.refuses.store(false, Ordering::SeqCst);
         self.inner.editor.at_work(at_work);
+    }
+
+    /// Has the agent's cards that were not up yet refused, since the turn ends: then it is known that their calls did not run.
+    pub(crate) fn refuse_unseen(&self) {
+        self.inner.refuses.store(true, Ordering::SeqCst);
     }
 
     /// Waits until somebody presses Ctrl-C at a card.
@@ -152,7 +168,7 @@ impl ChatCards {
             }
             Err(hint) => {
                 *waiting = Some(Waiting { card, answer });
-                Err(hint.to_owned())
+                Err(hint)
             }
         }
     }
@@ -162,7 +178,7 @@ impl ChatCards {
         let inner = &self.inner;
         let _reads = inner.reads.lock().await;
         if let Some(line) = inner.editor.ahead().take_line() {
-            inner.screen.line(&format!("{prompt}{}", for_person(&line)));
+            inner.screen.line(&format!("{prompt}{}", readable(&line)));
             return Line::Text(line);
         }
         inner.editor.line(prompt, For::Conversation, inner.screen.typing()).await
@@ -172,6 +188,10 @@ impl ChatCards {
     async fn ask_here(&self, card: &Card) -> Option<Result<Reply, CardError>> {
         let inner = &self.inner;
         let _reads = inner.reads.lock().await;
+        if inner.refuses.load(Ordering::SeqCst) && card.asked_by.is_empty() {
+            *lock(&inner.ends_with) = Some(card.call_id.clone());
+            return Some(Err(CardError::new(UNSEEN)));
+        }
         let before = Before { typed: inner.editor.ahead().shown(), shown: Instant::now() };
         inner.show(card);
         let mut gone = Gone::unless_answered(inner, card);
@@ -189,7 +209,7 @@ impl ChatCards {
                     Err(hint) => inner.screen.aside(&hint),
                 },
                 Line::Begun => gone.prompted = false,
-                Line::Interrupted => break Some(Err(self.interrupt(card))),
+                Line::Interrupted | Line::ThrownAway => break Some(Err(self.interrupt(card))),
                 Line::End => break Some(Ok(Reply::Withdrawn)),
             }
         };
@@ -232,11 +252,24 @@ impl ChatCards {
             Typed::Command(Command::Open(number)) => return Err(self.opened(number)),
             Typed::Command(_) | Typed::Unknown(_) => return Err(NO_ANSWER.to_owned()),
         };
-        read_answer(card, &answer).map_err(str::to_owned)
+        read_answer(card, &answer)
     }
 
-    /// Shows a call while a card waits. Gives what is said then.
+    /// Shows the card that is up, with all that it has; says whether there is one.
+    pub(crate) fn show_whole(&self) -> bool {
+        let Some(mut card) = lock(&self.inner.up).clone() else { return false };
+        if let (Some(whole), Some(preview)) = (in_full(&card), &mut card.preview) {
+            preview.body = whole;
+        }
+        self.inner.screen.rows(&card_rows(&card, self.inner.screen.columns()));
+        true
+    }
+
+    /// Shows a call while a card waits, or the card. Gives what is said then.
     fn opened(&self, number: Option<usize>) -> String {
+        if number.is_none() && self.show_whole() {
+            return WAITS.to_owned();
+        }
         match lock(&self.inner.opens).as_ref() {
             Some(opens) => {
                 opens(number);
@@ -288,7 +321,7 @@ impl ChatCards {
                         inner.screen.line(&answered(card, &reply));
                         return Waited::Answered(reply);
                     }
-                    Err(hint) => inner.screen.aside(hint),
+                    Err(hint) => inner.screen.aside(&hint),
                 }
             }
             if ahead.is_begun() && !told {
@@ -320,6 +353,7 @@ impl Inner {
         if card.kind == CardKind::Permission {
             lock(&self.shown).insert(card.call_id.clone());
         }
+        *lock(&self.up) = Some(card.clone());
         let mut rows = card_rows(card, self.screen.columns());
         if let Some(whole) = self.kept_in_full(card) {
             let above_foot = rows.len().saturating_sub(1);
@@ -337,7 +371,12 @@ impl Inner {
         let number = self.kept.fetch_add(1, Ordering::Relaxed) + 1;
         let path = folder.join(format!("card_{number}.txt"));
         let said = match State::write(&path, text.as_bytes()) {
-            Ok(()) => format!("this card shows a part; the whole is in {}", path.display()),
+            Ok(()) => {
+                format!(
+                    "this card shows a part; /open shows the whole, which is in {}",
+                    path.display()
+                )
+            }
             Err(why) => format!("this card shows a part, and the whole could not be kept: {why}"),
         };
         Some(with_margin(&said, self.screen.columns(), MARGIN))
@@ -407,6 +446,7 @@ impl<'a> Gone<'a> {
 impl Drop for Gone<'_> {
     fn drop(&mut self) {
         *lock(&self.inner.waiting) = None;
+        *lock(&self.inner.up) = None;
         let explained = lock(&self.inner.explained).take().is_some_and(|id| id == self.id);
         if !self.answered && !explained {
             self.inner
@@ -437,7 +477,7 @@ impl CardPort for ChatCards {
 
     fn withdrawn(&self, card_id: &str, why: &str) {
         *lock(&self.inner.explained) = Some(card_id.to_owned());
-        self.inner.screen.aside(&format!("the card is gone: {}", for_person(why)));
+        self.inner.screen.aside(&format!("the card is gone: {}", readable(why)));
     }
 }
 

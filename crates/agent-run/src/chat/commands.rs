@@ -2,59 +2,78 @@
 
 use std::sync::PoisonError;
 
-use agent_loop::Tally;
+use agent_loop::{Count, Tally};
 use agent_tiers::Surface;
-use agent_tool_core::Dispatch as _;
+use agent_tool_core::{Dispatch as _, counted};
 use anyhow::Result;
 
 use super::{
+    cards::ChatCards,
     crew::Crew,
     is_of_vibe,
+    screen::Screen,
+    show::Turns,
     talk::Talk,
     tools::sentence,
     typed::{COMMANDS, Command, Vibe},
     without_workers,
 };
-use crate::style::{FAINT, STRONG, in_style};
+use crate::{
+    assemble::Assembled,
+    style::{FAINT, STRONG, in_style},
+    trust::Trust,
+};
+
+/// What can be looked at, while the model works too.
+pub(super) struct Looks<'a> {
+    pub(super) assembled: &'a Assembled,
+    /// The model's name.
+    pub(super) model: &'a str,
+    pub(super) turns: &'a Turns,
+    pub(super) screen: &'a Screen,
+    pub(super) cards: &'a ChatCards,
+    pub(super) crew: Option<&'a Crew>,
+    pub(super) trust: Trust,
+    /// What was used until the turn began that is under way.
+    pub(super) tally: &'a Tally,
+    pub(super) when: When,
+}
+
+/// When somebody looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    /// Between turns.
+    Idle,
+    /// During a turn.
+    Turn,
+}
 
 impl Talk {
     /// Does what the person typed for the program itself.
     pub(super) async fn command(&mut self, command: Command) -> Result<()> {
         match command {
-            Command::Help => {
-                for (name, what) in COMMANDS {
-                    let name = in_style(STRONG, format!("{name:14}"));
-                    self.screen.line(&format!("{name} {what}"));
-                }
-            }
-            Command::Tools => self.tools(),
             Command::Surface(surface) => self.show_surface(surface),
-            Command::Open(number) => self.turns.show(number),
             Command::Answer(answer) => match self.cards.answer(&answer) {
                 Ok(said) | Err(said) => self.screen.line(&said),
             },
-            Command::Trust => {
-                let said = self.trust.said_by();
-                self.screen.line(&match self.trust.is_trusted() {
-                    true => format!("this checkout is trusted: {said}"),
-                    false => format!(
-                        "this checkout is not trusted: {said}. It is decided when a run begins: leave, and go on with `agent-run --trust chat --continue`"
-                    ),
-                });
-            }
-            Command::Cost => self.cost(),
             Command::Vibe(vibe) => self.vibe(vibe).await?,
-            Command::Workers => self.workers(),
             Command::Quit => {}
+            command => self.looks().look(&command),
         }
         Ok(())
     }
 
-    fn tools(&self) {
-        for spec in self.assembled.view.specs() {
-            let name = in_style(STRONG, format!("{:12}", spec.name));
-            let tier = in_style(FAINT, format!("{:5}", spec.tier.as_str()));
-            self.screen.line(&format!("{name} {tier} {}", sentence(&spec)));
+    fn looks(&self) -> Looks<'_> {
+        Looks {
+            assembled: &self.assembled,
+            model: self.agent.model().name(),
+            turns: &self.turns,
+            screen: &self.screen,
+            cards: &self.cards,
+            crew: self.crew.as_ref(),
+            trust: self.trust,
+            tally: &self.tally,
+            when: When::Idle,
         }
     }
 
@@ -105,9 +124,48 @@ impl Talk {
         }
         Ok(())
     }
+}
+
+impl Looks<'_> {
+    /// Shows what a command that only looks is for.
+    pub(super) fn look(&self, command: &Command) {
+        match command {
+            Command::Help => {
+                for (name, what) in COMMANDS {
+                    let name = in_style(STRONG, format!("{name:14}"));
+                    self.screen.line(&format!("{name} {what}"));
+                }
+            }
+            Command::Tools => self.tools(),
+            Command::Open(None) if self.cards.show_whole() => {}
+            Command::Open(number) => self.turns.show(*number),
+            Command::Trust => self.trust(),
+            Command::Cost => self.cost(),
+            Command::Workers => self.workers(),
+            Command::Surface(_) | Command::Answer(_) | Command::Vibe(_) | Command::Quit => {}
+        }
+    }
+
+    fn tools(&self) {
+        for spec in self.assembled.view.specs() {
+            let name = in_style(STRONG, format!("{:12}", spec.name));
+            let tier = in_style(FAINT, format!("{:5}", spec.tier.as_str()));
+            self.screen.line(&format!("{name} {tier} {}", sentence(&spec)));
+        }
+    }
+
+    fn trust(&self) {
+        let said = self.trust.said_by();
+        self.screen.line(&match self.trust.is_trusted() {
+            true => format!("this checkout is trusted: {said}"),
+            false => format!(
+                "this checkout is not trusted: {said}. It is decided when a run begins: leave, and go on with `agent-run --trust chat --continue`"
+            ),
+        });
+    }
 
     fn workers(&self) {
-        let rows = self.crew.as_ref().map(Crew::rows).unwrap_or_default();
+        let rows = self.crew.map(Crew::rows).unwrap_or_default();
         match rows.is_empty() {
             true => self.screen.line("there are no workers"),
             false => self.screen.rows(&rows),
@@ -115,16 +173,62 @@ impl Talk {
     }
 
     fn cost(&self) {
-        let Tally { answers, input, output, cached, .. } = &self.tally;
-        self.screen.line(&format!(
-            "{answers} answers of {}: {input} tokens read, {cached} of them from a cache, {output} written",
-            self.agent.model().name()
-        ));
-        let used = self.assembled.worker_usage.lock().unwrap_or_else(PoisonError::into_inner);
-        for (worker, Tally { answers, input, output, .. }) in used.iter() {
-            self.screen.line(&format!(
-                "{worker}: {answers} answers, {input} tokens read, {output} written"
-            ));
+        let without = match self.when {
+            When::Idle => "",
+            When::Turn => "; this turn is counted when it ends",
+        };
+        self.screen.line(&format!("{}: {}{without}", self.model, used(self.tally)));
+        let workers = self.assembled.worker_usage.lock().unwrap_or_else(PoisonError::into_inner);
+        for (worker, tally) in workers.iter() {
+            self.screen.line(&format!("{worker}: {}", used(tally)));
         }
+    }
+}
+
+/// `3 answers, 1200 tokens read (800 of them from a cache), 30 written`.
+fn used(tally: &Tally) -> String {
+    let Tally { answers, input, output, cached, .. } = tally;
+    let answers = counted(usize::try_from(*answers).unwrap_or(usize::MAX), "answer");
+    let is_said = |count: &Count| count.known > 0 || count.unknown == 0;
+    if !is_said(input) && !is_said(output) {
+        return format!("{answers}, and not a word about how many tokens that took");
+    }
+    let cached = match is_said(cached) {
+        true => format!(" ({cached} of them from a cache)"),
+        false => String::new(),
+    };
+    let tokens = |count: &Count| match is_said(count) {
+        true => count.to_string(),
+        false => "an unknown number of".to_owned(),
+    };
+    format!("{answers}, {} tokens read{cached}, {} written", tokens(input), tokens(output))
+}
+
+#[cfg(test)]
+mod tests {
+    use agent_loop::Usage;
+
+    use super::*;
+
+    #[test]
+    fn what_was_used_is_said_as_far_as_the_model_said_it() {
+        let tally = |usages: &[Usage]| {
+            let mut tally = Tally::default();
+            usages.iter().for_each(|usage| tally.add(usage));
+            used(&tally)
+        };
+        assert_eq!(tally(&[Usage::new(10, 2)]), "1 answer, 10 tokens read, 2 written");
+        assert_eq!(
+            tally(&[Usage::new(10, 2).with_cached(4), Usage::new(5, 1).with_cached(0)]),
+            "2 answers, 15 tokens read (4 of them from a cache), 3 written"
+        );
+        assert_eq!(
+            tally(&[Usage::new(10, 2), Usage::default()]),
+            "2 answers, at least 10 tokens read, at least 2 written"
+        );
+        assert_eq!(
+            tally(&[Usage::default()]),
+            "1 answer, and not a word about how many tokens that took"
+        );
     }
 }

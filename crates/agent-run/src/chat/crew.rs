@@ -1,24 +1,38 @@
 //! The workers of a conversation as its person sees them: a line when one ends, and all of them on request.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     sync::{Arc, Mutex, PoisonError},
 };
 
-use agent_tiers::{Run, Watcher};
-use agent_tool_core::{clip, for_person};
+use agent_tiers::{Run, Watcher, What};
+use agent_tool_core::{CallId, clip, counted};
 use agent_vibe::{Status, WorkerReport, Workers};
+use serde_json::Value;
 use tokio::task::AbortHandle;
 
-use super::screen::Screen;
+use super::{
+    screen::Screen,
+    show::{id_of, summary},
+};
 use crate::{
     columns::{fold, one_row},
     edge,
     style::{ADDED, ALERT, FAINT, STRONG, in_style},
+    visible::readable,
 };
 
 /// So many characters of a worker's result are in its line.
 const RESULT_CHARS: usize = 100;
+
+/// So many of a worker's last calls are shown of it.
+const CALLS: usize = 5;
+
+/// What stands before a worker's call.
+const CALL: &str = "    │ ";
+
+/// What is said of a call that has no end.
+const AT_WORK: &str = "at work";
 
 /// What stands before a worker's result.
 const RESULT: &str = "    ";
@@ -35,6 +49,16 @@ struct Seen {
     screen: Screen,
     /// The last of each that was told.
     told: Mutex<BTreeMap<String, WorkerReport>>,
+    /// What each called.
+    called: Mutex<BTreeMap<String, Called>>,
+}
+
+/// What a worker called.
+#[derive(Debug, Default)]
+struct Called {
+    count: usize,
+    /// The last ones, the oldest first.
+    last: VecDeque<(CallId, String, String)>,
 }
 
 impl Crew {
@@ -45,7 +69,8 @@ impl Crew {
         screen: Screen,
         run: &Run,
     ) -> Self {
-        let seen = Arc::new(Seen { workers, screen, told: Mutex::default() });
+        let (told, called) = (Mutex::default(), Mutex::default());
+        let seen = Arc::new(Seen { workers, screen, told, called });
         let watching = tokio::spawn(watch(Arc::clone(&seen), run.watch())).abort_handle();
         Self { seen, consent, watching }
     }
@@ -60,10 +85,12 @@ impl Crew {
         self.seen.look();
     }
 
-    /// Rows for each worker.
+    /// Rows for each worker, with what it called last.
     pub(super) fn rows(&self) -> Vec<String> {
         self.look();
         let told = self.seen.told();
+        let called = self.seen.called();
+        let columns = self.seen.screen.columns();
         self.seen
             .workers
             .list()
@@ -72,7 +99,11 @@ impl Crew {
             .map(|now| {
                 told.get(&now.worker_id).filter(|_| now.status == Status::Killed).unwrap_or(now)
             })
-            .flat_map(|worker| rows(worker, self.seen.screen.columns()))
+            .flat_map(|worker| {
+                let calls = called.get(&worker.worker_id);
+                let calls = calls.into_iter().flat_map(|called| called.rows(columns));
+                rows(worker, columns).into_iter().chain(calls).collect::<Vec<_>>()
+            })
             .collect()
     }
 }
@@ -102,6 +133,31 @@ impl Seen {
         }
     }
 
+    /// Notes what a worker itself calls.
+    fn note(&self, what: &What) {
+        match what {
+            What::Started { call_id, callers, name, args, .. } => {
+                let [caller] = callers.as_slice() else { return };
+                let Some(worker) = id_of(&caller.name) else { return };
+                self.called().entry(worker.to_owned()).or_default().begin(call_id, name, args);
+            }
+            What::Finished { call_id, ok, error, .. } => {
+                let code = error.as_ref().map_or("an error", |error| error.code.as_str());
+                self.end(call_id, if *ok { "done" } else { code });
+            }
+            What::Cancelled { call_id, .. } => self.end(call_id, "cut off"),
+            _ => {}
+        }
+    }
+
+    fn end(&self, call_id: &CallId, how: &str) {
+        self.called().values_mut().for_each(|called| called.end(call_id, how));
+    }
+
+    fn called(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Called>> {
+        self.called.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn told(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, WorkerReport>> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -109,8 +165,35 @@ impl Seen {
 
 async fn watch(seen: Arc<Seen>, mut records: Watcher) {
     // A worker's end is a record of the run; which one does not matter.
-    while records.next().await.is_some() {
+    while let Some(watched) = records.next().await {
+        seen.note(&watched.record.what);
         seen.look();
+    }
+}
+
+impl Called {
+    fn begin(&mut self, id: &CallId, name: &str, args: &Value) {
+        self.count += 1;
+        if self.last.len() == CALLS {
+            self.last.pop_front();
+        }
+        let wish = format!("{} {}", edge::word(name), summary(name, args));
+        self.last.push_back((id.clone(), wish.trim_end().to_owned(), AT_WORK.to_owned()));
+    }
+
+    fn end(&mut self, id: &CallId, how: &str) {
+        if let Some((.., end)) = self.last.iter_mut().find(|(call, ..)| call == id) {
+            *end = edge::word(how);
+        }
+    }
+
+    /// `2 calls` and, of each of the last ones, `shell ls: done`.
+    fn rows(&self, columns: Option<usize>) -> Vec<String> {
+        let before = self.count - self.last.len();
+        let said = (before > 0).then(|| format!("… {} before", counted(before, "call")));
+        let last = self.last.iter().map(|(_, wish, end)| format!("{end}: {wish}"));
+        let rows = said.into_iter().chain(last);
+        rows.map(|row| one_row(&in_style(FAINT, row).to_string(), columns, CALL)).collect()
     }
 }
 
@@ -128,8 +211,43 @@ fn rows(worker: &WorkerReport, columns: Option<usize>) -> Vec<String> {
     let seconds = format!("{}.{} s", worker.elapsed_ms / 1_000, worker.elapsed_ms % 1_000 / 100);
     let own = format!("{id} {label} ({}): {status} {how} {seconds}", worker.tier);
     let result = worker.result.as_deref().unwrap_or_default();
-    let first = for_person(&clip(result.lines().next().unwrap_or_default(), RESULT_CHARS).text);
+    let first = readable(&clip(result.lines().next().unwrap_or_default(), RESULT_CHARS).text);
     let first = first.replace('\n', " ");
     let behind = (!first.is_empty()).then(|| one_row(&first, columns, RESULT));
     fold(&own, columns, "", RESULT).into_iter().chain(behind).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_last_calls_of_a_worker_are_shown_with_their_ends() {
+        let mut called = Called::default();
+        for number in 1..=CALLS + 2 {
+            let id = CallId::new(format!("call_{number}"));
+            called.begin(&id, "shell", &json!({"command": format!("echo {number}")}));
+        }
+        called.end(&CallId::new("call_1"), "done");
+        called.end(&CallId::new("call_3"), "done");
+        called.end(&CallId::new("call_4"), "refused_by_person");
+        let rows: Vec<String> = called.rows(Some(60)).iter().map(|row| plain(row)).collect();
+        assert_eq!(
+            rows,
+            [
+                "    │ … 2 calls before",
+                "    │ done: shell echo 3",
+                "    │ refused_by_person: shell echo 4",
+                "    │ at work: shell echo 5",
+                "    │ at work: shell echo 6",
+                "    │ at work: shell echo 7",
+            ]
+        );
+    }
+
+    fn plain(row: &str) -> String {
+        anstream::adapter::strip_str(row).to_string()
+    }
 }

@@ -31,6 +31,8 @@ pub(crate) enum Line {
     Begun,
     /// Ctrl-C.
     Interrupted,
+    /// Ctrl-C in a line that began with what was typed ahead: it is gone.
+    ThrownAway,
     /// The input is over, such as by Ctrl-D.
     End,
 }
@@ -178,6 +180,7 @@ impl Reader {
                 }
                 _ => Line::Text(text),
             },
+            Err(ReadlineError::Interrupted) if !initial.is_empty() => Line::ThrownAway,
             Err(ReadlineError::Interrupted) => Line::Interrupted,
             Err(_) => Line::End,
         };
@@ -192,7 +195,7 @@ impl Reader {
                 remark(in_style(FAINT, LATE));
                 self.ahead.keep(&text);
             }
-            Err(Line::Interrupted) => self.ahead.interrupt(),
+            Err(Line::Interrupted | Line::ThrownAway) => self.ahead.interrupt(),
             _ => {}
         }
         line

@@ -5,10 +5,13 @@ mod code;
 mod diagnostics;
 mod stop;
 
-use agent_tool_core::{ToolOutput, ToolResult, clip, for_person};
+use agent_tool_core::{ToolOutput, ToolResult, clip};
 use serde_json::Value;
 
-use crate::style::{ALERT, FAINT, diff, in_style};
+use crate::{
+    style::{ALERT, FAINT, diff, in_style},
+    visible::readable,
+};
 
 /// So many characters of a line of a result are shown.
 const LINE_CHARS: usize = 200;
@@ -23,10 +26,10 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// A result that came before, which is not shown again.
-    pub(super) fn same_as(number: usize) -> Self {
-        let summary = in_style(FAINT, format!("the same as [{number}]")).to_string();
-        Self { summary, lines: Vec::new() }
+    /// A result that came before: what it came to is said, and its lines are not shown again.
+    pub(super) fn same_as(self, number: usize) -> Self {
+        let again = in_style(FAINT, format!(", the same again as [{number}]"));
+        Self { summary: format!("{}{again}", self.summary), lines: Vec::new() }
     }
 }
 
@@ -65,7 +68,7 @@ pub(super) fn of(name: &str, result: &ToolResult, number: usize, seen: Seen) -> 
     let output = match result {
         Ok(output) => output,
         Err(error) => {
-            let text = for_person(&error.message);
+            let text = readable(&error.message);
             let lines: Vec<String> = text.lines().map(str::to_owned).collect();
             let summary = in_style(ALERT, &error.code).to_string();
             return Layout { summary, lines: bounded(&lines, SHOWN_ELSE, number) };
@@ -127,7 +130,7 @@ fn counted(count: usize, what: &str) -> String {
 
 /// The lines of a text of somebody else's, each no longer than is shown.
 fn lines_of(text: &str) -> impl Iterator<Item = String> {
-    let text = for_person(text);
+    let text = readable(text);
     text.lines()
         .map(|line| clip(line, LINE_CHARS).text.replace('\n', " "))
         .collect::<Vec<_>>()
@@ -136,7 +139,7 @@ fn lines_of(text: &str) -> impl Iterator<Item = String> {
 
 /// One line of a text of somebody else's.
 fn line_of(text: &str) -> String {
-    clip(&for_person(text).replace('\n', " "), LINE_CHARS).text.replace('\n', " ")
+    clip(&readable(text).replace('\n', " "), LINE_CHARS).text.replace('\n', " ")
 }
 
 /// The lines that are shown at once, and how many are not.
@@ -180,6 +183,18 @@ mod tests {
         let layout = of("read", &output(), 7, Seen::Not);
         assert_eq!((layout.lines.len(), layout.lines[0].as_str()), (5, "1"));
         assert!(layout.lines[4].contains("16 lines more: /open 7"), "{}", layout.lines[4]);
+    }
+
+    #[test]
+    fn a_result_that_came_before_says_what_it_came_to() {
+        let data = json!({"ending": {"how": "exited", "code": 3}, "output": "x\n"});
+        let output = ToolOutput::text("x").with_data(data);
+        let layout = of("shell", &Ok(output), 2, Seen::Not).same_as(1);
+        let summary = anstream::adapter::strip_str(&layout.summary).to_string();
+        assert_eq!(
+            (summary.as_str(), layout.lines.len()),
+            ("exit code 3, 1 line, the same again as [1]", 0)
+        );
     }
 
     #[test]

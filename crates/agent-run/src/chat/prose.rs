@@ -12,6 +12,8 @@ const MARGIN: &str = "  ";
 
 const LIST: &str = "• ";
 const QUOTE: &str = "▏ ";
+/// What stands before the language of a block of code.
+const FENCE: &str = "── ";
 
 /// A line that is still no more than the mark of a block when it is so long is none.
 const MARK_CHARS: usize = 24;
@@ -161,7 +163,8 @@ impl Prose {
             self.fenced = !self.fenced;
             if self.fenced && !language.is_empty() {
                 self.begin(Block::Plain, "", Look { faint: true, ..Look::default() }, out);
-                language.chars().for_each(|c| self.put(c, out));
+                // No line of code begins like this.
+                FENCE.chars().chain(language.chars()).for_each(|c| self.put(c, out));
                 self.end_line(out);
             } else {
                 self.mark = Some(String::new());
@@ -410,7 +413,7 @@ mod tests {
         assert_eq!(plain("2. second\n> said\n", 40), "  2. second\n  ▏ said\n");
         assert_eq!(
             plain("```rust\nlet  a = **b;\n- x\n```\nend", 40),
-            "  rust\n  let  a = **b;\n  - x\n  end\n"
+            "  ── rust\n  let  a = **b;\n  - x\n  end\n"
         );
         assert_eq!(plain("2 ** 3, *so* and a * b\n---\n", 40), "  2 ** 3, *so* and a * b\n  ---\n");
         assert_eq!(plain("**bold** and `a*b**c`", 40), "  bold and a*b**c\n");

@@ -5,16 +5,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agent_loop::{Conversation, TurnEvent, Watch};
-use agent_tiers::{Run, WaitsFor, Watcher, What};
-use agent_tool_core::{CallId, Event, ToolResult, clip, for_person};
+use agent_loop::{Conversation, End, Message, Outcome, TurnEvent, Watch};
+use agent_tiers::{LiveCall, Run, WaitsFor, Watcher, What};
+use agent_tool_core::{CallId, Event, Part, ToolResult, clip};
 use serde_json::Value;
 
 use super::{
     again::Again,
-    calls::Calls,
+    calls::{Calls, Head},
     cards::ChatCards,
-    layout::{self, Layout, Seen},
+    layout::{self, Seen},
     saved::Journal,
     screen::Screen,
 };
@@ -23,6 +23,7 @@ use crate::{
     edge,
     pictures::Pictures,
     style::{ALERT, FAINT, STRONG, diff, in_style},
+    visible::{piece_readable, readable},
 };
 
 /// So many characters of a call's arguments are in its line.
@@ -39,6 +40,18 @@ const AT_WORK: Duration = Duration::from_secs(1);
 
 /// What stands before the lines of a result.
 const RESULT: &str = "    ";
+
+/// What is kept of a call that was cut off begins with it.
+const HAD_WRITTEN: &str = "what it had written until then:";
+
+/// What is said of an answer without a word or a call.
+const NOTHING: &str = "the model answered nothing";
+
+/// So many calls of workers have a row while they are at work.
+const WORKER_ROWS: usize = 4;
+
+/// The tool that asks a question: its work is the person's.
+const ASKS: &str = "ask_user";
 
 /// What stands before the lines of code.
 const CODE: &str = "    │ ";
@@ -57,6 +70,8 @@ struct State {
     again: Again,
     /// What the model is at, and since when it gave no sign of it.
     model: Option<(String, Instant)>,
+    /// Whether the model's answer has anything in it so far.
+    answers: bool,
     /// What calls of the run write, during a turn.
     written: Option<Watcher>,
 }
@@ -71,7 +86,7 @@ impl Turns {
         before: &Conversation,
     ) -> Self {
         let (calls, again) = (Calls::of(before, head), Again::default());
-        let state = Mutex::new(State { calls, again, model: None, written: None });
+        let state = Mutex::new(State { calls, again, model: None, answers: false, written: None });
         Self { screen, cards, pictures, journal, state }
     }
 
@@ -98,7 +113,7 @@ impl Turns {
     /// The calls of an earlier run of the program whose end is not on record, and how many calls there were.
     pub(crate) fn unknown(&self) -> (Vec<String>, usize) {
         let state = self.state();
-        (state.calls.unknown().map(|call| call.head.clone()).collect(), state.calls.len())
+        (state.calls.unknown().map(|call| call.head.row.clone()).collect(), state.calls.len())
     }
 
     /// Keeps what the person said.
@@ -120,8 +135,8 @@ impl Turns {
         }
         for call in state.calls.under_way() {
             // One that waits for a person, or for its turn, is not at work.
-            let works = |live: &&agent_tiers::LiveCall| {
-                live.call_id == call.id && live.waits_for == WaitsFor::Tool
+            let works = |live: &&LiveCall| {
+                live.call_id == call.id && live.waits_for == WaitsFor::Tool && live.name != ASKS
             };
             let Some(live) = live.iter().find(works) else { continue };
             let long = Duration::from_millis(live.ms);
@@ -137,17 +152,21 @@ impl Turns {
         if !code.is_empty() {
             self.screen.rows(&code);
         }
+        rows.extend(of_workers(&live));
         rows
     }
 
     fn started(&self, id: &CallId, name: &str, args: &Value) {
         let mut state = self.state();
         let number = state.calls.len() + 1;
-        let whole = head(number, name, args);
+        let head = head(number, name, args);
         // The question is on its card.
-        let shown =
-            if name == "ask_user" { head(number, name, &Value::Null) } else { whole.clone() };
-        state.calls.begin(id.clone(), name, args, whole);
+        let shown = match name {
+            ASKS => self::head(number, name, &Value::Null).row,
+            _ => head.row.clone(),
+        };
+        state.calls.begin(id.clone(), name, args, head);
+        state.answers = true;
         drop(state);
         self.screen.line(&shown);
     }
@@ -183,14 +202,15 @@ impl Turns {
         let mut state = self.state();
         let Some(call) = state.calls.find(id) else { return };
         let mut rows = self.code(call);
-        call.end_with(for_person(&text));
+        call.end_with(readable(&text));
         let number = call.number;
         let same = state.calls.same_as(id).filter(|_| result.is_ok());
         drop(state);
         let seen = if self.cards.showed(id) { Seen::OnCard } else { Seen::Not };
+        let shown = layout::of(name, result, number, seen);
         let shown = match same {
-            Some(same) => Layout::same_as(same),
-            None => layout::of(name, result, number, seen),
+            Some(same) => shown.same_as(same),
+            None => shown,
         };
         let columns = self.screen.columns();
         let took = in_style(FAINT, format!("{:.1} s", took.as_secs_f64()));
@@ -210,10 +230,27 @@ impl Turns {
                     self.screen.sequence(&shown);
                 }
                 if let Some(said) = self.pictures.save(part) {
-                    self.screen.rows(&fold(&said, columns, RESULT, RESULT));
+                    self.screen.rows(&with_path(&said, columns));
                 }
             }
         }
+    }
+
+    /// A message as it is kept: with what the calls that were cut off had written, which nobody else keeps.
+    fn with_written(&self, message: &Message) -> Option<Message> {
+        let Message::Tool { results } = message else { return None };
+        let mut state = self.state();
+        state.take_written();
+        let mut results = results.clone();
+        let mut any = false;
+        for result in results.iter_mut().filter(|result| result.outcome == Outcome::Interrupted) {
+            let call = state.calls.find(&CallId::new(result.call_id.as_str()));
+            if let Some(written) = call.and_then(|call| call.written.kept()) {
+                result.parts.push(Part::text(format!("{HAD_WRITTEN}\n{written}")));
+                any = true;
+            }
+        }
+        any.then_some(Message::Tool { results })
     }
 
     /// Says of each call that the end of the turn cut off how long it was at work and what it had written.
@@ -276,8 +313,10 @@ impl Watch for Turns {
             _ => self.model_is_at(None),
         }
         match event {
+            TurnEvent::StepStarted { .. } => self.state().answers = false,
             TurnEvent::Text(text) => {
-                let new = self.state().again.text(&for_person(&text));
+                self.state().answers |= !text.trim().is_empty();
+                let new = self.state().again.text(&piece_readable(&text));
                 if new.differs {
                     self.screen.aside("the answer begins anew:");
                 }
@@ -290,7 +329,7 @@ impl Watch for Turns {
             }
             TurnEvent::Retrying { error, wait, time, .. } => {
                 self.state().again.begin();
-                let said = for_person(&error.to_string());
+                let said = readable(&error.to_string());
                 let said = format!("{said}; asked again in {:.1} s (time {time})", wait.as_secs_f64());
                 self.screen.line(&in_style(ALERT, said).to_string());
             }
@@ -303,16 +342,23 @@ impl Watch for Turns {
             )),
             TurnEvent::Message(message) => {
                 self.state().again = Again::default();
-                self.journal.add(&message);
+                match self.with_written(&message) {
+                    Some(kept) => self.journal.add(&kept),
+                    None => self.journal.add(&message),
+                }
             }
             TurnEvent::TurnEnded { end, .. } => {
                 self.screen.end_text();
                 self.cut_off();
                 let mut state = self.state();
                 (state.written, state.again) = (None, Again::default());
+                let nothing = matches!(end, End::Done) && !state.answers;
                 drop(state);
+                if nothing {
+                    self.screen.aside(NOTHING);
+                }
                 if !end.is_done() {
-                    let said = for_person(&end.sentence());
+                    let said = readable(&end.sentence());
                     self.screen.line(&in_style(ALERT, said).to_string());
                 }
             }
@@ -322,14 +368,52 @@ impl Watch for Turns {
 }
 
 /// The first line of a call. The name is the model's own word, and may be of no tool at all.
-fn head(number: usize, name: &str, args: &Value) -> String {
+fn head(number: usize, name: &str, args: &Value) -> Head {
     let shown = in_style(STRONG, edge::word(name));
-    let head = format!("[{number}] {shown} {}", summary(name, args));
-    head.trim_end().to_owned()
+    let head = |wish: String| format!("[{number}] {shown} {wish}").trim_end().to_owned();
+    Head { row: head(summary(name, args)), whole: head(readable(&wish(name, args))) }
 }
 
-/// What a call is about, in a line.
+/// Rows for calls of workers that are at work for some time.
+fn of_workers(live: &[LiveCall]) -> Vec<String> {
+    let long = live.iter().filter_map(|live| {
+        let worker = live.callers.first().and_then(|caller| id_of(&caller.name))?;
+        let seconds = live.ms / 1_000;
+        let works = live.callers.len() == 1 && live.waits_for == WaitsFor::Tool && seconds > 0;
+        works.then(|| format!("{worker}: {} is at work, {seconds} s", edge::word(&live.name)))
+    });
+    let mut rows: Vec<String> = long.collect();
+    rows.sort();
+    let more = rows.len().saturating_sub(WORKER_ROWS);
+    rows.truncate(WORKER_ROWS);
+    rows.extend((more > 0).then(|| format!("{more} more calls of workers are at work: /workers")));
+    rows
+}
+
+/// The id in a worker's name, such as `w1 (label)`; none of another caller's.
+pub(super) fn id_of(name: &str) -> Option<&str> {
+    let (id, _) = name.split_once(" (")?;
+    let number = id.strip_prefix('w')?;
+    (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(id)
+}
+
+/// What is said of an image, in rows. A path that does not fit is left to the terminal, so that it can be taken in one piece.
+fn with_path(said: &str, columns: Option<usize>) -> Vec<String> {
+    let rows = fold(said, columns, RESULT, RESULT);
+    match said.split_once(": ") {
+        Some((what, path)) if rows.len() > 1 && path.starts_with('/') => {
+            vec![format!("{RESULT}{what}:"), path.to_owned()]
+        }
+        _ => rows,
+    }
+}
+
+/// What a call is about, in a line that is cut where it is long.
 pub(crate) fn summary(name: &str, args: &Value) -> String {
+    readable(&clip(&wish(name, args), ARGUMENT_CHARS).text)
+}
+
+fn wish(name: &str, args: &Value) -> String {
     let text = |key: &str| args[key].as_str().map(str::to_owned);
     let words: Vec<String> = match name {
         "shell" => text("command").into_iter().collect(),
@@ -352,15 +436,33 @@ pub(crate) fn summary(name: &str, args: &Value) -> String {
                 .collect()
         }
     };
-    let line = words.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
-    for_person(&clip(&line, ARGUMENT_CHARS).text)
+    words.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::summary;
+    use super::{head, id_of, summary, with_path};
+
+    #[test]
+    fn a_path_is_not_broken_and_the_whole_of_a_call_is_kept() {
+        let said = "image: /home/somebody/.local/state/agent-run/image_1.png";
+        let rows = with_path(said, Some(40));
+        assert_eq!(rows, ["    image:", "/home/somebody/.local/state/agent-run/image_1.png"]);
+        assert_eq!(with_path(said, Some(80)), [format!("    {said}")]);
+        let command = "echo ".repeat(60) + "end";
+        let head = head(1, "shell", &json!({"command": command}));
+        assert!(head.whole.ends_with(&command) && !head.row.contains("end"), "{}", head.row);
+    }
+
+    #[test]
+    fn a_worker_is_known_by_its_id() {
+        assert_eq!(id_of("w12 (some label)"), Some("w12"));
+        for name in ["eval", "w1", "x1 (label)", "w (label)", "wide (label)"] {
+            assert_eq!(id_of(name), None, "{name}");
+        }
+    }
 
     #[test]
     fn a_call_is_said_in_a_line() {

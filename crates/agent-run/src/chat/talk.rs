@@ -9,14 +9,15 @@ use std::{
 };
 
 use agent_loop::{Agent, Conversation, Message, Tally};
-use agent_tiers::{Run, Surface};
-use agent_tool_core::{Dispatch as _, Part, clip, for_person};
+use agent_tiers::{Run, Surface, WaitsFor};
+use agent_tool_core::{Dispatch as _, Part, clip};
 use anyhow::Result;
 use tokio::signal::unix::Signal;
 
 use super::{
     ahead::Ahead,
     cards::ChatCards,
+    commands::{Looks, When},
     crew::Crew,
     editor::{Line, LineEditor},
     screen::{Screen, can_draw},
@@ -27,6 +28,7 @@ use crate::{
     assemble::{Assembled, end_workers},
     style::{FAINT, STRONG, in_style, remark},
     trust::Trust,
+    visible::readable,
 };
 
 /// Two presses of Ctrl-C within this time leave.
@@ -35,11 +37,20 @@ const TWICE: Duration = Duration::from_secs(5);
 /// What is said after the first of them.
 const LEAVES: &str = "Ctrl-C once more within 5 s leaves";
 
+/// What is said after an interruption where something had been typed ahead.
+const CAME_BACK: &str = "what you had typed stands in the prompt: Ctrl-C throws it away, and once more within 5 s leaves";
+
+/// What is said where it was thrown away.
+const THROWN_AWAY: &str = "thrown away; Ctrl-C once more within 5 s leaves";
+
 /// What stands before what a person types.
 const PROMPT: &str = "\u{203a} ";
 
 /// So many characters of what was said last are shown where a conversation is gone on with.
 const SAID_CHARS: usize = 500;
+
+/// So long calls whose cards were not up yet may take to be refused when a turn is interrupted.
+const UNSEEN: Duration = Duration::from_millis(500);
 
 /// So often it is looked what is at work.
 const LOOK: Duration = Duration::from_millis(250);
@@ -87,7 +98,7 @@ impl Talk {
         self.screen.aside(&format!("going on after {count} messages{opened}; {before}"));
         let said = last_said(&self.conversation);
         if !said.is_empty() {
-            let said = clip(&for_person(&said), SAID_CHARS).text;
+            let said = clip(&readable(&said), SAID_CHARS).text;
             self.screen.line(&format!("{PROMPT}{said}"));
         }
         for head in unknown {
@@ -95,7 +106,7 @@ impl Talk {
                 format!("{head}: cut off when the program ended; whether it acted is not known");
             self.screen.line(&said);
         }
-        let last = for_person(self.conversation.last_text());
+        let last = readable(self.conversation.last_text());
         if !last.is_empty() {
             self.screen.piece(&last);
             self.screen.end_text();
@@ -115,7 +126,8 @@ impl Talk {
                     self.turns.journal().say(&mut self.conversation, said);
                     if self.turn(&mut interrupts).await == Ended::Interrupted {
                         pressed.now();
-                        self.screen.aside(LEAVES);
+                        let came_back = self.editor.ahead().is_begun();
+                        self.screen.aside(if came_back { CAME_BACK } else { LEAVES });
                     }
                 }
             }
@@ -135,6 +147,11 @@ impl Talk {
                             return Some(text);
                         }
                         Line::Interrupted => break true,
+                        Line::ThrownAway => {
+                            pressed.now();
+                            self.screen.aside(THROWN_AWAY);
+                            continue 'asked;
+                        }
                         Line::Begun => continue 'asked,
                         Line::End => return None,
                     },
@@ -161,15 +178,34 @@ impl Talk {
         let _ = tokio::time::timeout(Duration::ZERO, self.cards.interrupted()).await;
         self.cards.at_work(true);
         let ended = {
-            let work =
-                show_work(&self.screen, &self.turns, &self.assembled.run, self.editor.ahead());
+            // Its conversation is the turn's; what only looks needs none.
+            let looks = Looks {
+                assembled: &self.assembled,
+                model: self.agent.model().name(),
+                turns: &self.turns,
+                screen: &self.screen,
+                cards: &self.cards,
+                crew: self.crew.as_ref(),
+                trust: self.trust,
+                tally: &self.tally,
+                when: When::Turn,
+            };
+            let work = show_work(&looks, self.editor.ahead());
             let mut turn = pin!(self.agent.turn(&mut self.conversation, &*self.turns));
             let mut work = pin!(work);
+            let mut leaves = None;
             loop {
                 tokio::select! {
                     // The end of a card before what is behind it: no next card comes up for a moment.
                     biased;
-                    () = self.cards.interrupted() => break None,
+                    () = self.cards.interrupted() => {
+                        if !waits_for_person(&self.assembled.run) {
+                            break None;
+                        }
+                        self.cards.refuse_unseen();
+                        leaves.get_or_insert_with(|| tokio::time::Instant::now() + UNSEEN);
+                    }
+                    () = until(leaves) => break None,
                     () = self.editor.ahead().interrupted() => break None,
                     _ = interrupts.recv() => if !self.cards.interrupts_asking() {
                         break None;
@@ -232,10 +268,28 @@ impl Pressed {
     }
 }
 
-/// Shows below the conversation what is at work and what is typed meanwhile.
-async fn show_work(screen: &Screen, turns: &Turns, run: &Run, ahead: &Ahead) -> Infallible {
+/// Whether a call of the agent's waits for a person.
+fn waits_for_person(run: &Run) -> bool {
+    let calls = run.live_calls();
+    calls.iter().any(|call| call.callers.is_empty() && call.waits_for == WaitsFor::Approval)
+}
+
+/// Waits until then; for good where there is no such time.
+async fn until(then: Option<tokio::time::Instant>) {
+    match then {
+        Some(then) => tokio::time::sleep_until(then).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Shows below the conversation what is at work and what is typed meanwhile, and what somebody wants to look at.
+async fn show_work(looks: &Looks<'_>, ahead: &Ahead) -> Infallible {
     loop {
-        let mut rows = turns.at_work(run);
+        while let Some((line, command)) = ahead.take_where(0, looking) {
+            looks.screen.line(&format!("{PROMPT}{}", readable(&line)));
+            looks.look(&command);
+        }
+        let mut rows = looks.turns.at_work(&looks.assembled.run);
         let (lines, begun) = ahead.shown();
         let lines = lines.iter().map(|line| format!("{PROMPT}{} (comes next)", in_a_row(line)));
         rows.extend(lines);
@@ -243,7 +297,7 @@ async fn show_work(screen: &Screen, turns: &Turns, run: &Run, ahead: &Ahead) -> 
             rows.push(format!("{PROMPT}{}", in_a_row(&begun)));
         }
         if can_draw() {
-            screen.below(rows);
+            looks.screen.below(rows);
         }
         tokio::select! {
             () = tokio::time::sleep(LOOK) => {}
@@ -252,8 +306,16 @@ async fn show_work(screen: &Screen, turns: &Turns, run: &Run, ahead: &Ahead) -> 
     }
 }
 
+/// A command that only looks, with its line.
+fn looking(line: &str) -> Option<(String, Command)> {
+    match Typed::read(line) {
+        Typed::Command(command) if command.looks() => Some((line.to_owned(), command)),
+        _ => None,
+    }
+}
+
 fn in_a_row(text: &str) -> String {
-    for_person(text).replace('\n', " ⏎ ")
+    readable(text).replace('\n', " ⏎ ")
 }
 
 /// What the person said last.

@@ -41,7 +41,7 @@ pub(crate) const COMMANDS: [(&str, &str); 12] = [
     ("/vibe on|off", "let it have workers, or end them"),
     ("/workers", "list the workers"),
     ("/tools", "list the tools that it is offered"),
-    ("/open [N]", "show the whole result of call N, or of the last one"),
+    ("/open [N]", "show the whole of call N; alone, of the card that is up or of the last call"),
     ("/answer …", "answer the card that is up, also while you type"),
     ("/cost", "say how many tokens were used"),
     ("/trust", "say whether programs of this checkout may run, and what would change that"),
@@ -49,6 +49,24 @@ pub(crate) const COMMANDS: [(&str, &str); 12] = [
     ("/quit", "leave; Ctrl-D does too"),
     ("//…", "say something that begins with /"),
 ];
+
+/// What `/open` takes.
+const OPEN_TAKES: &str = "/open takes the number of a call, such as /open 3; alone it shows the card that is up, or the last call";
+
+impl Command {
+    /// Whether it only looks, so that it can be done while the model works.
+    pub(crate) fn looks(&self) -> bool {
+        matches!(
+            self,
+            Command::Help
+                | Command::Tools
+                | Command::Workers
+                | Command::Open(_)
+                | Command::Cost
+                | Command::Trust
+        )
+    }
+}
 
 impl Typed {
     pub(crate) fn read(line: &str) -> Self {
@@ -73,12 +91,16 @@ impl Typed {
             ("open", "") => Command::Open(None),
             ("open", number) => match number.parse() {
                 Ok(number) => Command::Open(Some(number)),
-                Err(_) => return Typed::Unknown("/open takes the number of a call".to_owned()),
+                Err(_) => return Typed::Unknown(OPEN_TAKES.to_owned()),
             },
             ("answer", answer) => Command::Answer(answer.to_owned()),
             ("cost", "") => Command::Cost,
             ("trust", "") => Command::Trust,
             ("quit" | "exit", "") => Command::Quit,
+            ("vibe", _) => return Typed::Unknown("/vibe takes on or off".to_owned()),
+            (name, _) if COMMANDS.iter().any(|(command, _)| command[1..] == *name) => {
+                return Typed::Unknown(format!("/{name} takes nothing behind it"));
+            }
             _ => {
                 return Typed::Unknown(format!("there is no command /{command}; /help lists them"));
             }
@@ -113,8 +135,15 @@ mod tests {
         for (line, expected) in cases {
             assert_eq!(Typed::read(line), expected, "{line}");
         }
-        for wrong in ["/etc/hosts", "/vibe", "/open x", "/plan now"] {
-            assert!(matches!(Typed::read(wrong), Typed::Unknown(_)), "{wrong}");
+        for (wrong, said) in [
+            ("/etc/hosts", "there is no command /etc/hosts; /help lists them"),
+            ("/vibe", "/vibe takes on or off"),
+            ("/vibe up", "/vibe takes on or off"),
+            ("/open x", OPEN_TAKES),
+            ("/plan now", "/plan takes nothing behind it"),
+            ("/cost all", "/cost takes nothing behind it"),
+        ] {
+            assert_eq!(Typed::read(wrong), Typed::Unknown(said.to_owned()), "{wrong}");
         }
     }
 

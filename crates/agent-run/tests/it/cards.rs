@@ -134,7 +134,9 @@ fn a_card_that_comes_up_while_somebody_types_is_answered_beside_the_line() {
     terminal.says("/answer y");
     terminal.shows_times("no card waits for an answer", 2);
     terminal.says("/workers");
-    terminal.shows_times("w1 one (fast): done after", 2);
+    let screen = terminal.shows_times("w1 one (fast): done after", 2);
+    // What it called, once somebody asks.
+    assert_eq!(screen.matches("    │ done: write path=one.txt\n").count(), 1, "{screen}");
     assert!(!home.checkout.path().join("two.txt").exists());
 }
 
@@ -175,6 +177,53 @@ fn one_reader_has_the_keyboard_at_a_time() {
     terminal.shows("All is said.");
     let said = |words: &str| server.requests().iter().any(|asked| asked.last().trim() == words);
     assert!(said("hello") && !said("y"), "an answer to a card was said to the model");
+}
+
+/// Ctrl-C at a worker's card while the agent's waits behind it.
+#[test]
+fn a_card_that_was_never_up_is_not_said_to_be_gone_and_its_call_did_not_run() {
+    let gate = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| Some(gate.path().join(name));
+    let (home, server) = with_workers(vec![
+        when("make one", Rule { until_file: file("worker"), ..write("one.txt") }),
+        when("delegate", spawn("one")),
+        when(
+            "is running",
+            Rule {
+                until_file: file("agent"),
+                ..Rule::call("shell", json!({"command": "touch ran"}))
+            },
+        ),
+        done(),
+    ]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("--vibe chat");
+    terminal.says("delegate");
+    terminal.shows("[1] vibe_spawn: ");
+    fs::write(gate.path().join("worker"), "").expect("a file");
+    terminal.until_card();
+    fs::write(gate.path().join("agent"), "").expect("a file");
+    terminal.shows("[2] shell touch ran");
+    terminal.presses("C-c");
+    let screen = terminal.shows("Ctrl-C once more within 5 s leaves");
+    for words in ["is gone", "press Enter", "cut off", "shell: run"] {
+        assert!(!screen.contains(words), "{words}\n{screen}");
+    }
+    terminal.says("go on");
+    terminal.shows("All is said.");
+    let told: Vec<String> = server
+        .requests()
+        .iter()
+        .map(|asked| serde_json::to_string(asked.messages()).expect("JSON"))
+        .collect();
+    let any = |words: &str| told.iter().any(|told| told.contains(words));
+    // The worker, and the agent.
+    assert!(any("the person pressed Ctrl-C at the card"), "{told:#?}");
+    assert!(any("interrupted the step before this card came up"), "{told:#?}");
+    assert!(!any("skipped") && !any("whether it acted is unknown"), "{told:#?}");
+    for path in ["ran", "one.txt"] {
+        assert!(!home.checkout.path().join(path).exists(), "{path}");
+    }
 }
 
 #[test]

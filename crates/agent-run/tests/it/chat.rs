@@ -311,7 +311,7 @@ fn a_person_talks_approves_opens_interrupts_and_goes_on() {
     terminal.says("/full");
     terminal.shows("tools now (full)");
     terminal.says("/cost");
-    terminal.shows("answers of scripted:");
+    terminal.shows("scripted: 7 answers, and not a word about how many tokens");
 
     terminal.says("slow");
     terminal.shows("word word");
@@ -417,7 +417,7 @@ fn a_question_is_answered_in_words_and_two_workers_are_waited_for() {
         assert!(screen.contains(worker), "{worker}\n{screen}");
     }
     terminal.says("/cost");
-    terminal.shows("w1: 1 answers");
+    terminal.shows("w1: 1 answer,");
     // What a worker is offered has neither questions nor workers of its own.
     let requests = server.requests();
     let of_worker = requests.iter().find(|asked| asked.last().trim() == "count the apples");

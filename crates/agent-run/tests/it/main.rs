@@ -6,6 +6,7 @@ mod cells;
 mod chat;
 mod cli;
 mod config;
+mod debugged;
 mod doctor;
 mod home;
 mod hosts;

@@ -1,6 +1,6 @@
 //! What a person meets in a conversation: calls that are cut off, what they type meanwhile, what they come back to.
 
-use std::{fs, process::Command};
+use std::{fs, process::Command, time::Duration};
 
 use agent_testkit::model::{Break, How, Rule, When};
 use serde_json::json;
@@ -157,6 +157,55 @@ fn the_rest_of_a_line_answers_no_card() {
     assert!(told.iter().any(|last| last.contains("The person chose:")), "{told:?}");
 }
 
+/// A person types on while a card comes up between two keys, without a pause that would say that the line is over.
+#[test]
+fn a_line_that_is_typed_across_a_card_key_by_key_does_not_answer_it() {
+    let question = json!({"question": "Delete the old backups?", "options": ["yes", "no"], "allow_free_text": true});
+    for pause in [80, 200].map(Duration::from_millis) {
+        let gate = tempfile::tempdir().expect("a folder");
+        let behind =
+            |name: &str, rule: Rule| Rule { until_file: Some(gate.path().join(name)), ..rule };
+        let shell = Rule::call("shell", json!({"command": "touch ran"}));
+        let (home, server) = talking(
+            &[],
+            vec![
+                when("work", behind("permission", shell)),
+                when("tidy", behind("question", Rule::call("ask_user", question.clone()))),
+                done(),
+            ],
+        );
+        let Some(terminal) = Terminal::open(&home) else { return };
+        let open = |name: &str| fs::write(gate.path().join(name), "").expect("a file");
+        terminal.agent_run("chat");
+        terminal.says("work");
+        terminal.shows("the model thinks, ");
+        terminal.types_slowly("is it ok y", pause, (5, || open("permission")));
+        terminal.shows("\u{203a} is it ok y (comes next)");
+        terminal.until_card();
+        assert!(!home.checkout.path().join("ran").exists(), "{}", terminal.screen());
+        terminal.types("n");
+        terminal.shows_times("All is said.", 2);
+        assert!(!home.checkout.path().join("ran").exists());
+
+        terminal.says("tidy");
+        terminal.shows("the model thinks, ");
+        terminal.types_slowly("please keep 1", pause, (7, || open("question")));
+        terminal.shows("\u{203a} please keep 1 (comes next)");
+        terminal.until_card();
+        terminal.types("2");
+        terminal.shows_times("All is said.", 4);
+        let told: Vec<String> = server.requests().iter().map(|asked| asked.last()).collect();
+        for words in ["is it ok y", "please keep 1"] {
+            assert!(told.iter().any(|last| last.trim() == words), "{words}: {told:?}");
+        }
+        let answers = told.iter().filter(|last| last.contains("The person "));
+        let answers: Vec<_> = answers.collect();
+        assert!(!answers.is_empty(), "{told:?}");
+        let no = |last: &&&String| last.contains("2. no") && !last.contains("wrote");
+        assert!(answers.iter().all(|last| no(&last)), "{answers:?}");
+    }
+}
+
 #[test]
 fn a_command_at_a_card_is_no_answer() {
     let question =
@@ -177,6 +226,9 @@ fn a_command_at_a_card_is_no_answer() {
         terminal.until_card();
         terminal.types("/open 1");
         terminal.shows_times("the card above waits for an answer", times);
+        terminal.until_card();
+        terminal.types("/open");
+        terminal.shows_times("┌ question, asked by the agent", 2 * times);
         terminal.until_card();
         terminal.types("/workers");
         terminal.shows_times("that is a command and no answer", times);
@@ -230,6 +282,95 @@ fn after_an_interruption_nothing_is_said_unasked() {
     terminal.types("");
     terminal.shows("All is said.");
     assert!(server.requests().last().expect("a request").last().ends_with("\nand then more"));
+}
+
+#[test]
+fn what_came_back_after_an_interruption_is_thrown_away_by_one_key() {
+    let (home, server) =
+        talking(&[], vec![when("work", Rule::call("shell", json!({"command": UNTIL_GO}))), done()]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("--approve all chat");
+    terminal.says("work");
+    terminal.shows("shell is at work");
+    terminal.types("queued line one");
+    terminal.shows("one (comes next)");
+    terminal.types("queued line two");
+    terminal.shows("two (comes next)");
+    terminal.presses("C-c");
+    terminal.shows("what you had typed stands in the prompt: Ctrl-C throws it away");
+    terminal.until("the lines", |screen| screen.trim_end().ends_with("queued line two"));
+    terminal.presses("C-c");
+    terminal.shows("thrown away; Ctrl-C once more within 5 s leaves");
+    terminal.until_prompt();
+    terminal.types("something else");
+    terminal.shows("All is said.");
+    let last = server.requests().last().expect("a request").last();
+    assert!(last.ends_with("\nsomething else") && !last.contains("queued"), "{last}");
+}
+
+#[test]
+fn what_only_looks_is_done_while_the_model_works() {
+    let (home, _server) = talking(
+        &[],
+        vec![
+            when("work", Rule::call("shell", json!({"command": UNTIL_GO}))),
+            when("quiet", Rule::default()),
+            done(),
+        ],
+    );
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("--approve all chat");
+    terminal.says("work");
+    terminal.shows("shell is at work");
+    for (command, shown) in [
+        ("/open", "(it is at work; what it wrote so far:)\n    begun\n"),
+        ("/workers", "there are no workers"),
+        ("/cost", "this turn is counted when it ends"),
+        ("/help", "say something that begins with /"),
+        ("/tools", "asks you a question"),
+        ("/plan", "\u{203a} /plan (comes next)"),
+    ] {
+        terminal.types(command);
+        terminal.shows(shown);
+    }
+    let screen = terminal.screen();
+    assert!(!screen.contains("All is said.") && !screen.contains("(plan)"), "{screen}");
+    home.put("go", "");
+    terminal.shows("All is said.");
+    terminal.shows("tools now (plan)");
+    terminal.says("be quiet");
+    terminal.shows("the model answered nothing");
+}
+
+#[test]
+fn what_a_cut_call_had_written_is_there_after_a_resumption() {
+    let long = format!("echo begun; : {}; sleep 614", "word ".repeat(30));
+    let (home, server) =
+        talking(&[], vec![when("work", Rule::call("shell", json!({"command": long}))), done()]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("--approve all chat");
+    terminal.says("work");
+    terminal.shows("s  begun");
+    terminal.presses("C-c");
+    terminal.shows("[1] shell: cut off after");
+    terminal.until_prompt();
+    terminal.presses("C-d");
+    terminal.shows("status 0");
+    terminal.clears();
+    terminal.agent_run("chat --continue");
+    terminal.says("/open 1");
+    let screen = terminal.shows("what it had written until then:\n    begun\n");
+    // Its command is whole.
+    let whole = screen.replace("\n    ", " ");
+    assert!(
+        whole.contains("word word; sleep 614") || whole.contains("word ; sleep 614"),
+        "{screen}"
+    );
+    terminal.says("go on");
+    terminal.shows("All is said.");
+    let last = server.requests().pop().expect("a request");
+    let told = serde_json::to_string(last.messages()).expect("JSON");
+    assert!(told.contains("whether it acted is unknown") && told.contains("until then:"), "{told}");
 }
 
 #[test]
@@ -297,7 +438,11 @@ fn what_comes_again_is_shown_once() {
     terminal.says("twice");
     let screen = terminal.shows("All is said.");
     // Each result is under its own number, and one that came before is named.
-    for row in ["[1] read: 1 line, ", "[2] search: no match, ", "[3] read: the same as [1], "] {
+    for row in [
+        "[1] read: 1 line, ",
+        "[2] search: no match, ",
+        "[3] read: 1 line, the same again as [1], ",
+    ] {
         assert!(screen.contains(row), "{row}\n{screen}");
     }
     assert_eq!(screen.matches("1   apple").count(), 1, "{screen}");
@@ -324,7 +469,7 @@ fn what_a_model_writes_is_shown_as_what_it_means_and_tools_are_sentences() {
     terminal.agent_run("chat");
     terminal.says("say it");
     let screen = terminal.shows("ls -la");
-    let shown = "  Plan\n\n  This is bold and code.\n\n  • one\n\n  sh\n  ls -la\n";
+    let shown = "  Plan\n\n  This is bold and code.\n\n  • one\n\n  ── sh\n  ls -la\n";
     assert!(screen.contains(shown), "{screen}");
     terminal.says("/tools");
     let screen = terminal.shows("asks you a question");
@@ -403,8 +548,8 @@ fn a_whole_run_from_a_search_to_its_resumption() {
 
     terminal.clears();
     terminal.agent_run("--vibe chat --continue");
-    let screen = terminal.shows("going on after");
-    assert!(screen.contains("\u{203a} rename it\n"), "{screen}");
+    terminal.shows("going on after");
+    terminal.shows("\u{203a} rename it\n");
     terminal.says("go on");
     terminal.shows("All is said.");
     let last = server.requests().pop().expect("a request");

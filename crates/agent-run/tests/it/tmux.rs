@@ -120,6 +120,23 @@ impl<'a> Terminal<'a> {
         self.tmux(&["send-keys", "-l", text]);
     }
 
+    /// Types a text key by key with so much time between two, and does something before the key of this number.
+    pub(crate) fn types_slowly(
+        &self,
+        text: &str,
+        pause: Duration,
+        (number, act): (usize, impl Fn()),
+    ) {
+        for (index, key) in text.chars().enumerate() {
+            if index == number {
+                act();
+            }
+            self.tmux(&["send-keys", "-l", &key.to_string()]);
+            thread::sleep(pause);
+        }
+        self.tmux(&["send-keys", "Enter"]);
+    }
+
     /// The process that the terminal's shell runs in the foreground.
     pub(crate) fn child(&self) -> u32 {
         let shell = self.tmux(&["display-message", "-p", "#{pane_pid}"]);

@@ -79,9 +79,10 @@ fn a_card_at_the_terminal_is_remembered_until_the_configuration_changes() {
 fn not_now_leaves_it_untrusted_and_asks_again() {
     let home = checkout();
     let Some(terminal) = Terminal::open(&home) else { return };
-    for answer in ["2", "s"] {
+    for answer in ["2", "s", "n"] {
         terminal.agent_run(READ);
-        terminal.shows(CARD);
+        let screen = terminal.shows(CARD);
+        assert!(screen.contains("┌ agent-run itself asks you\n"), "{screen}");
         terminal.types(answer);
         terminal.shows("status 0");
         assert!(terminal.screen().contains("this checkout is not trusted: nobody said"));
@@ -113,7 +114,7 @@ fn an_entry_for_another_checkout_or_of_no_sense_trusts_nothing() {
     let Some(terminal) = Terminal::open(&home) else { return };
     terminal.agent_run(READ);
     terminal.shows(CARD);
-    terminal.types("1");
+    terminal.types("y");
     terminal.shows("status 0");
     let folder = home.state().join("agent-run/trust");
     let entry = fs::read_dir(folder).expect("a folder").flatten().next().expect("an entry").path();

@@ -1,4 +1,4 @@
-use agent_tool_core::{as_at_terminal, clip_middle, for_person};
+use agent_tool_core::{as_at_terminal, clip_middle, for_approval, for_person, with_traces};
 use proptest::prelude::*;
 
 #[test]
@@ -19,6 +19,36 @@ fn nothing_that_hides_or_forges_reaches_a_person() {
     for (raw, shown) in cases {
         assert_eq!(for_person(raw), shown, "{raw:?}");
     }
+}
+
+#[test]
+fn what_leaves_no_trace_is_seen() {
+    let hidden = [
+        '\u{ad}',
+        '\u{180e}',
+        '\u{200b}',
+        '\u{200c}',
+        '\u{200d}',
+        '\u{2060}',
+        '\u{2064}',
+        '\u{3164}',
+        '\u{feff}',
+        '\u{e0001}',
+        '\u{e007f}',
+        '\u{e0100}',
+    ];
+    for c in hidden {
+        let number = format!("a<U+{:04X}>b", u32::from(c));
+        assert_eq!(for_approval(&format!("a{c}b")), number);
+        assert_eq!(with_traces(&format!("a{c}b")), number);
+    }
+    for text in
+        ["日本語 ünïcode 👩\u{200d}🚀", "❤\u{fe0f}\u{200d}🔥", "می\u{200c}خواهم", "葛\u{e0100}"]
+    {
+        assert_eq!(with_traces(text), text);
+    }
+    // A run of them after a letter says more than how the letter looks.
+    assert_eq!(with_traces("é\u{e0100}\u{e0101}"), "é\u{e0100}<U+E0101>");
 }
 
 #[test]
