@@ -7,6 +7,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails as a test does")]
 
+mod compiler;
 mod diagnostics;
 mod fixture;
 mod queries;
@@ -133,6 +134,11 @@ fn main() {
             a_project_without_a_check_says_what_it_has_no_marker_of
             ten_thousand_publishes_cost_no_answer
             publishes_for_more_files_than_are_kept_are_counted;
+        compiler:
+            the_check_of_an_earlier_write_is_not_taken_for_that_of_this_one
+            a_check_that_begins_when_it_was_given_up_is_not_taken_for_the_next
+            a_batch_is_checked_by_one_check_of_everything
+            a_check_that_could_not_run_is_not_clean;
         writes:
             a_write_tells_what_it_broke_and_what_it_fixed
             what_was_broken_before_the_first_write_is_not_news
