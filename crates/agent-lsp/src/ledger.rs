@@ -35,6 +35,8 @@ pub use report::{
 pub struct Ledger {
     known: BTreeMap<String, BTreeMap<String, Counted>>,
     hidden: BTreeMap<String, Hidden>,
+    /// What was told to whoever calls, by file: as new, or as asked for.
+    told: BTreeMap<String, BTreeSet<Key>>,
     pending: BTreeMap<(String, String), Waiting>,
     /// The names that the next write changes everywhere.
     renaming: Vec<Renaming>,
@@ -219,6 +221,7 @@ impl Ledger {
     /// Takes what was told without regard to the ledger, by a call that asked for all of a file's diagnostics.
     pub fn told(&mut self, file: &str, server: &str, settled: Vec<Diagnostic>) {
         self.pending.remove(&pair(file, server));
+        self.told.entry(file.to_owned()).or_default().extend(settled.iter().map(Key::of));
         self.remember(file, server, settled);
     }
 
@@ -226,6 +229,7 @@ impl Ledger {
     pub fn deleted(&mut self, file: &str) {
         self.known.remove(file);
         self.hidden.remove(file);
+        self.told.remove(file);
         self.pending.retain(|(pending, _), _| pending != file);
     }
 
@@ -241,6 +245,9 @@ impl Ledger {
         }
         if let Some(hidden) = self.hidden.remove(from) {
             self.hidden.insert(to.to_owned(), hidden);
+        }
+        if let Some(told) = self.told.remove(from) {
+            self.told.insert(to.to_owned(), told);
         }
         self.pending.retain(|(pending, _), _| pending != from);
     }
@@ -408,6 +415,10 @@ impl Ledger {
             new.reverse();
             back.extend(new.extract_if(.., is_back).map(|new| new.diagnostic));
         }
+        let told = self.told.entry(file.to_owned()).or_default();
+        let untold = fixed.iter().filter(|gone| !told.contains(&Key::of(gone)));
+        report.untold.extend(untold.cloned());
+        told.extend(new.iter().map(|new| Key::of(&new.diagnostic)));
         report.add(file, new, fixed, back);
         self.put(file, server, now);
     }

@@ -142,6 +142,7 @@ fn main() {
         writes:
             a_write_tells_what_it_broke_and_what_it_fixed
             what_was_broken_before_the_first_write_is_not_news
+            what_another_hand_may_have_fixed_is_credited_to_no_write_alone
             a_second_diagnostic_of_the_same_words_is_new
             what_was_asked_for_is_known
             a_baseline_that_is_missing_leaves_errors_in_doubt
