@@ -85,6 +85,8 @@ pub(crate) struct Client {
     pub(super) watchers: Mutex<Watchers>,
     /// What is known of tsserver, where the server has one.
     pub(super) tsserver: Mutex<Tsserver>,
+    /// How many files had been made when it loaded its projects last; locked while it does.
+    pub(super) loaded: tokio::sync::Mutex<u64>,
     /// When it was initialized: what it registers, it registers soon after.
     pub(super) initialized: Instant,
     /// When the first file was opened, from which on indexing may begin.
@@ -157,6 +159,7 @@ impl Client {
             told_of_disk: Mutex::new(start.since),
             watchers: Mutex::default(),
             tsserver: Mutex::default(),
+            loaded: tokio::sync::Mutex::default(),
             initialized: Instant::now(),
             opened: Mutex::default(),
             last_sent: Mutex::new(LastSent::nothing()),

@@ -406,7 +406,17 @@ impl Reading<'_> {
             let why = format!("tsserver has not noticed yet that {} is gone", file.rel().display());
             return Some(self.snapshot(&[], 0, Settled::No(why)));
         }
-        let answer = self.client.tsserver_diagnostics(&self.path, self.deadline).await?;
+        let loaded = self.client.projects_loaded().await;
+        let mut answer = self.client.tsserver_diagnostics(&self.path, self.deadline).await?;
+        if let Ok(found) = &answer {
+            match self.client.loads_what_is_missed(found, loaded, self.deadline).await {
+                Ok(false) => {}
+                Ok(true) => {
+                    answer = self.client.tsserver_diagnostics(&self.path, self.deadline).await?;
+                }
+                Err(why) => return Some(self.snapshot(found, 0, Settled::No(why))),
+            }
+        }
         Some(match answer {
             Ok(list) => self.snapshot(&list, 0, Settled::Yes("tsserver was asked")),
             Err(error) => self.snapshot(&[], 0, Settled::No(words(&error))),
