@@ -44,7 +44,7 @@ const OUT_OF_DATE: [i64; 3] = [-32801, -32800, -32802];
 pub(crate) const NO_SUCH_METHOD: i64 = -32601;
 
 /// How long after its initialization a server may register what it can do.
-const REGISTRATION: Duration = Duration::from_secs(2);
+pub(super) const REGISTRATION: Duration = Duration::from_secs(2);
 
 /// How long the end of the process is waited for once its output has ended.
 const EXIT: Duration = Duration::from_millis(1_500);

@@ -10,10 +10,9 @@ use std::{
 use agent_workspace::{MAX_SEARCH_BYTES, WorkspacePath};
 
 use super::{
-    client::Client,
+    client::{Client, REGISTRATION},
     documents::{Documents, Note, Synced, Watched},
     requests::{DidChange, DidChangeWatchedFiles, DidClose, DidOpen, DidSave, RunFlycheck},
-    watchers::Watchers,
 };
 use crate::{
     disk::Changes,
@@ -156,6 +155,9 @@ impl Client {
             Changes::Some(changes) => changes,
             Changes::Any => self.start.disk.everything(),
         };
+        for (file, change) in self.watched_since() {
+            documents.tell(&file, change);
+        }
         for (file, change) in changes {
             let is_told = documents.known(&file).is_some()
                 || otherwise.iter().any(|(other, _)| *other == file);
@@ -187,15 +189,26 @@ impl Client {
             || change != Watched::Changed && file.extension().is_none()
     }
 
-    /// Whether it registered for changes of such a file.
+    /// Whether it registered for changes of such a file, or may yet: then it reads the file and says so a little later.
     fn watches(&self, file: &WorkspacePath, change: Watched) -> bool {
+        let is_young = self.initialized.elapsed() < REGISTRATION;
+        let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        watchers.take(&self.path(file), change) || {
+            watchers.leave(file.clone(), change);
+            is_young && watchers.is_empty()
+        }
+    }
+
+    /// The changes that it was not told of and has registered for since.
+    fn watched_since(&self) -> Vec<(WorkspacePath, Watched)> {
         let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
         let told = self.told.look();
-        if watchers.count != told.registrations {
-            let registered = told.all_registered(WATCHED_FILES);
-            *watchers = Watchers::of(registered, &self.start.root, told.registrations);
+        if watchers.count == told.registrations {
+            return Vec::new();
         }
-        watchers.take(&self.path(file), change)
+        let registered = told.all_registered(WATCHED_FILES);
+        watchers.register(registered, &self.start.root, told.registrations);
+        watchers.left(|file| self.path(file))
     }
 
     /// The documents, with what the server has told so far as the mark of what is sent next.

@@ -113,6 +113,7 @@ fn main() {
             a_file_that_a_shell_made_is_told_as_created
             a_file_that_is_replaced_is_told_as_changed
             a_server_is_told_of_the_files_that_it_registered_for
+            what_changed_before_a_server_registered_for_it_is_told_all_the_same
             documents_that_were_not_asked_for_longest_are_closed;
         diagnostics:
             every_way_of_telling_gives_errors_and_warnings_and_clean
