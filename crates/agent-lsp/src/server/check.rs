@@ -93,10 +93,13 @@ impl Client {
         self.started.mark.load(Ordering::Relaxed)
     }
 
-    /// Whether the last check was started though the one before had not begun: what begins may be that one.
-    pub(super) fn is_doubted(&self) -> bool {
+    /// Whether a check that began then may be one that was given up: the one before it was started though another had not
+    /// begun.
+    pub(super) fn is_doubted(&self, began: u64) -> bool {
         let doubted = self.started.doubted.load(Ordering::Relaxed);
-        doubted != NEVER && doubted == self.check_started()
+        let last = self.check_started();
+        let is_later = last != doubted && began > last;
+        doubted != NEVER && began > doubted && !is_later
     }
 
     /// Starts a check where there is a reason. Where the last one has yet to begin, gives the time when it counts as lost.

@@ -65,7 +65,7 @@ impl Reading<'_> {
             // A check empties a list first and then adds to it. rust-analyzer publishes from several threads,
             // so a list that came later is at times the earlier one.
             let is_ordered = !self.published().is_some_and(|found| found.has_shrunk_since(began));
-            if is_ordered && !self.client.is_doubted() {
+            if is_ordered && !self.client.is_doubted(began) {
                 return Settled::Yes("the check after the save ended");
             }
             why = Start::NoneSince(began);
@@ -96,7 +96,7 @@ impl Reading<'_> {
                 return Err("the check after the save still runs".to_owned());
             };
             let again = |state: &State| state.is_checking(check).then_some(());
-            let tail = match self.client.is_doubted() {
+            let tail = match self.client.is_doubted(began) {
                 true => check.restart_ms.max(check.settle_ms),
                 false => check.settle_ms,
             };
