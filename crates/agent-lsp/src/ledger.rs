@@ -273,6 +273,8 @@ impl Ledger {
     ) -> Report {
         let mut report = Report::new(written.iter().map(|written| written.file.as_str()));
         report.others = others;
+        let made = written.iter().filter(|written| written.before.is_none());
+        report.made = made.map(|written| written.file.clone()).collect();
         for gone in written.iter().filter(|written| written.after.is_none()) {
             self.deleted(&gone.file);
         }
@@ -430,12 +432,12 @@ impl Ledger {
         let files: BTreeSet<String> = gone.chain(self.hidden.keys().cloned()).collect();
         for file in files {
             let fixed = report.fixed.iter().filter(|gone| gone.file == file);
-            let new = report.new_of(&file);
+            let new = report.new_that_may_hide(&file);
             self.hidden.entry(file.clone()).or_default().hide(fixed, new);
         }
         let known = &self.known;
-        self.hidden.retain(|file, hidden| {
-            hidden.look(&keys(known, file));
+        self.hidden.retain(|_, hidden| {
+            hidden.look(|file, key| is_known(known, file, key));
             !hidden.is_empty()
         });
     }
@@ -484,7 +486,7 @@ impl Ledger {
     fn remember(&mut self, file: &str, server: &str, settled: Vec<Diagnostic>) {
         self.put(file, server, counted(settled));
         if let Some(hidden) = self.hidden.get_mut(file) {
-            hidden.look(&keys(&self.known, file));
+            hidden.look(|file, key| is_known(&self.known, file, key));
         }
     }
 
@@ -493,13 +495,10 @@ impl Ledger {
     }
 }
 
-/// What every server is known to say of a file.
-fn keys<'a>(
-    known: &'a BTreeMap<String, BTreeMap<String, Counted>>,
-    file: &str,
-) -> BTreeSet<&'a Key> {
-    let servers = known.get(file).into_iter().flat_map(BTreeMap::values);
-    servers.flat_map(Counted::keys).collect()
+/// Whether some server is known to say this of a file.
+fn is_known(known: &BTreeMap<String, BTreeMap<String, Counted>>, file: &str, key: &Key) -> bool {
+    let mut servers = known.get(file).into_iter().flat_map(BTreeMap::values);
+    servers.any(|counted| counted.keys().any(|known| known == key))
 }
 
 /// What counts of a snapshot.

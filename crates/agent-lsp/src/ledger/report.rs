@@ -57,6 +57,8 @@ pub struct Report {
     pub others: Others,
     /// Whether all that was written is gone.
     pub(super) nothing_is_there: bool,
+    /// The written files that were not there before.
+    pub(super) made: Vec<String>,
     /// The written files.
     files: Vec<String>,
     /// Whether it is of written files at all.
@@ -104,11 +106,11 @@ pub struct WriteDiagnostics {
     pub perhaps_new: Vec<Diagnostic>,
     /// The files beside the written ones.
     pub others: OthersData,
-    /// What is gone from files without a new error, at most 50.
+    /// What is gone, where no new error may hide it, at most 50.
     pub fixed: Vec<Diagnostic>,
     /// How many of those were never told.
     pub fixed_untold: usize,
-    /// What is gone from files with a new error, which may only hide it, at most 50.
+    /// What is gone from a file with a new error, or from others while a written file has one, which may only hide it, at most 50.
     pub perhaps_hidden: Vec<Diagnostic>,
     /// What was perhaps hidden after an earlier write and is told again, at most 50. It is not new.
     pub back: Vec<Diagnostic>,
@@ -141,6 +143,7 @@ impl Report {
             elsewhere: 0,
             others: Others::default(),
             nothing_is_there: false,
+            made: Vec::new(),
             files: new.iter().map(|news| news.file.clone()).collect(),
             new,
             fixed: Vec::new(),
@@ -321,15 +324,21 @@ impl Report {
         files.filter(|news| !news.new.is_empty()).collect()
     }
 
-    /// What is new in a file.
-    pub(super) fn new_of(&self, file: &str) -> impl Iterator<Item = &Diagnostic> {
-        let of_file = self.new.iter().filter(move |news| news.file == file);
-        of_file.flat_map(|news| &news.new).map(|new| &new.diagnostic)
+    /// What is new and may hide what was told of a file: in that file, and for one beside the written ones in those too, unless
+    /// they were made: of what was not there nobody knew anything.
+    pub(super) fn new_that_may_hide(&self, file: &str) -> impl Iterator<Item = &Diagnostic> {
+        let is_written = self.is_of(file);
+        let may = move |news: &&FileNews| {
+            let may_others = news.origin == Origin::Written && !self.made.contains(&news.file);
+            news.file == file || !is_written && may_others
+        };
+        self.new.iter().filter(may).flat_map(|news| &news.new).map(|new| &new.diagnostic)
     }
 
-    /// Whether its file has a new error: after a slip of syntax a server looks no further.
+    /// Whether a new error may hide it: after a slip of syntax a server looks no further, and what others know of that file is
+    /// no more than what it could read.
     fn may_be_hidden(&self, gone: &Diagnostic) -> bool {
-        self.new_of(&gone.file).any(|new| new.severity == Severity::Error)
+        self.new_that_may_hide(&gone.file).any(|new| new.severity == Severity::Error)
     }
 
     /// What is gone, whose doing it is as far as that is known, and what of it nobody was told of.

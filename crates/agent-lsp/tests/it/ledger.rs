@@ -132,6 +132,25 @@ fn what_a_new_error_may_hide_is_not_called_fixed() {
 
 // spec: LSP-14
 #[test]
+fn what_a_new_error_of_the_written_file_may_hide_in_others_is_not_called_fixed() {
+    let mut ledger = knowing(&[]);
+    ledger.told("b.py", SERVER, vec![of_file("b.py", 4, "wrong argument")]);
+    let written = [Written::new("a.py", Some(""), Some(""))];
+    let mut settle = |a: &[Diagnostic], b: &[Diagnostic]| {
+        ledger.settle(&written, vec![settled("a.py", a), settled("b.py", b)])
+    };
+    let report = settle(&[error(1, "unexpected token")], &[]);
+    assert_eq!((report.data().fixed.len(), report.data().perhaps_hidden.len()), (0, 1));
+    // Once that is mended what others have again is not new.
+    let report = settle(&[], &[of_file("b.py", 4, "wrong argument")]);
+    assert_eq!((report.data().new_total, report.data().back.len()), (0, 1));
+    assert_eq!(fixed(&report), ["1 unexpected token"]);
+    let report = settle(&[], &[]);
+    assert_eq!((report.data().fixed.len(), report.data().perhaps_hidden.len()), (1, 0));
+}
+
+// spec: LSP-14
+#[test]
 fn what_nobody_was_told_of_is_fixed_with_its_place() {
     let mut ledger = knowing(&[error(1, "old"), error(2, "older")]);
     write(&mut ledger, &[error(1, "old"), error(2, "older"), error(3, "made")]);
