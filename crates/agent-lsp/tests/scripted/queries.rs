@@ -3,7 +3,7 @@
 use std::{fs, time::Duration};
 
 use agent_testkit::lsp::{
-    Encoding, Log, Nth, Rule, Says, Script, Step, Toy, location, range, uri_of,
+    Encoding, Kind, Log, Nth, Rule, Says, Script, Step, Toy, location, range, uri_of,
 };
 use agent_tool_core::ErrorKind;
 use serde_json::{Value, json};
@@ -657,8 +657,8 @@ pub(crate) async fn what_changed_before_a_server_registered_for_it_is_told_all_t
     let told = |log: &Log, file: &str| about(log, &checkout.uri(file)).len();
     let registered = |times: usize| {
         move |log: &Log| {
-            log.entries().iter().filter(|entry| entry.method == "client/registerCapability").count()
-                >= times
+            let answers = log.of(Kind::Response);
+            answers.filter(|entry| entry.method == "client/registerCapability").count() >= times
         }
     };
     checkout.diagnostics("a.toy").await;
