@@ -85,6 +85,13 @@ impl Disk {
         Cursor(inner.end())
     }
 
+    /// The place from which on everything is still to come.
+    pub(crate) fn now(&self) -> Cursor {
+        let mut inner = self.lock();
+        inner.take_in(&self.workspace);
+        Cursor(inner.end())
+    }
+
     /// What changed since, and moves the cursor on.
     pub(crate) fn since(&self, cursor: &mut Cursor) -> Changes {
         let mut inner = self.lock();

@@ -35,6 +35,8 @@ pub use report::{
 pub struct Ledger {
     known: BTreeMap<String, BTreeMap<String, Counted>>,
     hidden: BTreeMap<String, Hidden>,
+    /// What was told to whoever calls, by file: as new, or as asked for.
+    told: BTreeMap<String, BTreeSet<Key>>,
     pending: BTreeMap<(String, String), Waiting>,
     /// The names that the next write changes everywhere.
     renaming: Vec<Renaming>,
@@ -219,6 +221,7 @@ impl Ledger {
     /// Takes what was told without regard to the ledger, by a call that asked for all of a file's diagnostics.
     pub fn told(&mut self, file: &str, server: &str, settled: Vec<Diagnostic>) {
         self.pending.remove(&pair(file, server));
+        self.told.entry(file.to_owned()).or_default().extend(settled.iter().map(Key::of));
         self.remember(file, server, settled);
     }
 
@@ -226,6 +229,7 @@ impl Ledger {
     pub fn deleted(&mut self, file: &str) {
         self.known.remove(file);
         self.hidden.remove(file);
+        self.told.remove(file);
         self.pending.retain(|(pending, _), _| pending != file);
     }
 
@@ -241,6 +245,9 @@ impl Ledger {
         }
         if let Some(hidden) = self.hidden.remove(from) {
             self.hidden.insert(to.to_owned(), hidden);
+        }
+        if let Some(told) = self.told.remove(from) {
+            self.told.insert(to.to_owned(), told);
         }
         self.pending.retain(|(pending, _), _| pending != from);
     }
@@ -266,6 +273,8 @@ impl Ledger {
     ) -> Report {
         let mut report = Report::new(written.iter().map(|written| written.file.as_str()));
         report.others = others;
+        let made = written.iter().filter(|written| written.before.is_none());
+        report.made = made.map(|written| written.file.clone()).collect();
         for gone in written.iter().filter(|written| written.after.is_none()) {
             self.deleted(&gone.file);
         }
@@ -408,6 +417,10 @@ impl Ledger {
             new.reverse();
             back.extend(new.extract_if(.., is_back).map(|new| new.diagnostic));
         }
+        let told = self.told.entry(file.to_owned()).or_default();
+        let untold = fixed.iter().filter(|gone| !told.contains(&Key::of(gone)));
+        report.untold.extend(untold.cloned());
+        told.extend(new.iter().map(|new| Key::of(&new.diagnostic)));
         report.add(file, new, fixed, back);
         self.put(file, server, now);
     }
@@ -419,12 +432,12 @@ impl Ledger {
         let files: BTreeSet<String> = gone.chain(self.hidden.keys().cloned()).collect();
         for file in files {
             let fixed = report.fixed.iter().filter(|gone| gone.file == file);
-            let new = report.new_of(&file);
+            let new = report.new_that_may_hide(&file);
             self.hidden.entry(file.clone()).or_default().hide(fixed, new);
         }
         let known = &self.known;
-        self.hidden.retain(|file, hidden| {
-            hidden.look(&keys(known, file));
+        self.hidden.retain(|_, hidden| {
+            hidden.look(|file, key| is_known(known, file, key));
             !hidden.is_empty()
         });
     }
@@ -473,7 +486,7 @@ impl Ledger {
     fn remember(&mut self, file: &str, server: &str, settled: Vec<Diagnostic>) {
         self.put(file, server, counted(settled));
         if let Some(hidden) = self.hidden.get_mut(file) {
-            hidden.look(&keys(&self.known, file));
+            hidden.look(|file, key| is_known(&self.known, file, key));
         }
     }
 
@@ -482,13 +495,10 @@ impl Ledger {
     }
 }
 
-/// What every server is known to say of a file.
-fn keys<'a>(
-    known: &'a BTreeMap<String, BTreeMap<String, Counted>>,
-    file: &str,
-) -> BTreeSet<&'a Key> {
-    let servers = known.get(file).into_iter().flat_map(BTreeMap::values);
-    servers.flat_map(Counted::keys).collect()
+/// Whether some server is known to say this of a file.
+fn is_known(known: &BTreeMap<String, BTreeMap<String, Counted>>, file: &str, key: &Key) -> bool {
+    let mut servers = known.get(file).into_iter().flat_map(BTreeMap::values);
+    servers.any(|counted| counted.keys().any(|known| known == key))
 }
 
 /// What counts of a snapshot.

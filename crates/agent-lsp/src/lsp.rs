@@ -13,6 +13,7 @@ use agent_workspace::{Workspace, WorkspacePath};
 use tokio::task::AbortHandle;
 
 use crate::{
+    disk::Cursor,
     ledger::Ledger,
     location::Status,
     supervisor::{IDLE_AFTER, RESTART_AFTER, Running, Supervisor, reap_idle},
@@ -54,6 +55,8 @@ pub(crate) struct Shared {
     late: Mutex<Vec<crate::ledger::Report>>,
     /// One settling at a time: what is new is counted against what was before.
     pub settling: tokio::sync::Mutex<()>,
+    /// Up to where changes on the disk were there before a write was reported.
+    pub reported: Mutex<Option<Cursor>>,
     reaper: Mutex<Option<AbortHandle>>,
 }
 
@@ -264,6 +267,7 @@ impl LspBuilder {
             ledger: Mutex::default(),
             late: Mutex::default(),
             settling: tokio::sync::Mutex::default(),
+            reported: Mutex::default(),
             reaper: Mutex::default(),
         };
         Lsp { shared: Arc::new(shared) }

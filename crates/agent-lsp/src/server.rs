@@ -1,6 +1,7 @@
 //! One running server and the connection to it.
 
 mod capabilities;
+mod check;
 mod client;
 mod connection;
 mod documents;

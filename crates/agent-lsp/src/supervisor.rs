@@ -29,7 +29,7 @@ pub(crate) use self::{
 };
 use crate::{
     Waits,
-    disk::Disk,
+    disk::{Changes, Cursor, Disk},
     location::ServerStatus,
     roots,
     server::Checks,
@@ -109,6 +109,19 @@ impl Supervisor {
             Trust::Trusted => Checks::Run,
             Trust::Untrusted => Checks::Untrusted,
         }
+    }
+
+    /// The files that changed since the last call with this cursor, whoever changed them; none at the first.
+    pub(crate) fn changed_since(&self, cursor: &mut Option<Cursor>) -> Vec<WorkspacePath> {
+        let Some(cursor) = cursor else {
+            *cursor = Some(self.disk.now());
+            return Vec::new();
+        };
+        let changes = match self.disk.since(cursor) {
+            Changes::Some(changes) => changes,
+            Changes::Any => self.disk.everything(),
+        };
+        changes.into_keys().collect()
     }
 
     /// The servers for a file by its name and the markers above it: full ones in the order in which

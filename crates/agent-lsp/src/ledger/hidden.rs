@@ -11,8 +11,8 @@ use crate::diagnostic::{Diagnostic, Severity};
 pub(super) struct Hidden {
     /// What went when an error came, and how often it was there.
     gone: BTreeMap<Key, usize>,
-    /// The errors that may hide it.
-    by: BTreeSet<Key>,
+    /// The errors that may hide it, with their files.
+    by: BTreeSet<(String, Key)>,
 }
 
 impl Hidden {
@@ -38,7 +38,7 @@ impl Hidden {
         new: impl IntoIterator<Item = &'a Diagnostic>,
     ) {
         let errors = new.into_iter().filter(|new| new.severity == Severity::Error);
-        let errors: Vec<Key> = errors.map(Key::of).collect();
+        let errors: Vec<_> = errors.map(|new| (new.file.clone(), Key::of(new))).collect();
         if errors.is_empty() {
             return;
         }
@@ -49,8 +49,8 @@ impl Hidden {
     }
 
     /// Forgets what is hidden by nothing of what is known.
-    pub(super) fn look(&mut self, known: &BTreeSet<&Key>) {
-        self.by.retain(|error| known.contains(error));
+    pub(super) fn look(&mut self, is_known: impl Fn(&str, &Key) -> bool) {
+        self.by.retain(|(file, error)| is_known(file, error));
         let is_hidden = !self.by.is_empty();
         self.gone.retain(|_, count| is_hidden && *count > 0);
     }

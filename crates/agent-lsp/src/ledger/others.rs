@@ -13,6 +13,9 @@ const NAMES_LIMIT: usize = 3;
 /// At most so many files in the data.
 const DATA_LIMIT: usize = 50;
 
+/// Why it is not known while a written file is waited for.
+const AFTER: &str = "others are looked at after the written files";
+
 /// What looks at everything.
 const ASK: &str = "`lsp` with the action diagnostics and the file \"*\" looks at all";
 
@@ -28,6 +31,8 @@ pub struct Others {
     pub looked_at: BTreeSet<String>,
     /// Those that were not, and will not be.
     pub not_looked_at: Vec<(String, Beside)>,
+    /// Those that changed since the result before, by another hand than this write's: what is gone may be their doing.
+    pub changed: Vec<String>,
 }
 
 /// Why a file beside the written ones matters.
@@ -51,6 +56,8 @@ pub struct OthersData {
     pub total: Option<usize>,
     /// Why it is not known.
     pub why: Option<String>,
+    /// Those that changed since the result before by another hand, at most 50: what is gone may be their doing.
+    pub changed: Vec<String>,
 }
 
 impl Others {
@@ -66,16 +73,18 @@ impl Others {
         self.unknown.is_empty() && self.not_looked_at.is_empty()
     }
 
-    /// As data, where so many are to come.
-    pub(super) fn data(&self, pending: usize) -> OthersData {
+    /// As data, where so many are to come, and where `waits` also what is found once the written files have settled.
+    pub(super) fn data(&self, pending: usize, waits: bool) -> OthersData {
         let files = self.not_looked_at.iter().map(|(file, _)| file.clone());
-        let why: Vec<_> = self.unknown.iter().map(String::as_str).collect();
+        let mut why: Vec<_> = self.unknown.iter().map(String::as_str).collect();
+        why.extend(waits.then_some(AFTER));
         let known = self.looked_at.len() + self.not_looked_at.len() + pending;
         OthersData {
             looked_at: self.looked_at.len(),
             not_looked_at: files.take(DATA_LIMIT).collect(),
-            total: self.unknown.is_empty().then_some(known),
+            total: why.is_empty().then_some(known),
             why: (!why.is_empty()).then(|| why.join("; ")),
+            changed: self.changed.iter().take(DATA_LIMIT).cloned().collect(),
         }
     }
 
@@ -120,8 +129,10 @@ impl Others {
     }
 }
 
-fn listed(files: &[&str]) -> String {
-    let shown = files.iter().take(FILES_LIMIT).copied().collect::<Vec<_>>().join(", ");
+/// The first of some files: `a.py, b.py and 2 more`.
+pub(super) fn listed(files: &[impl AsRef<str>]) -> String {
+    let shown: Vec<&str> = files.iter().take(FILES_LIMIT).map(AsRef::as_ref).collect();
+    let shown = shown.join(", ");
     match files.len().saturating_sub(FILES_LIMIT) {
         0 => shown,
         more => format!("{shown} and {more} more"),

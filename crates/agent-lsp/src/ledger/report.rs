@@ -8,7 +8,7 @@ use std::{
 use agent_tool_core::clip;
 use serde::Serialize;
 
-use super::{New, Others, OthersData, Pending, Since, Unsettled};
+use super::{New, Others, OthersData, Pending, Since, Unsettled, others::listed};
 use crate::diagnostic::{self, Diagnostic, Severity, State};
 
 /// At most so many lines for one written file.
@@ -21,7 +21,7 @@ pub const FLOOD_SHOWN: usize = 3;
 pub const OTHER_FILES_LIMIT: usize = 5;
 /// At most so many lines for another file.
 pub const OTHER_FILE_LIMIT: usize = 3;
-/// At most so many places of what is back again.
+/// At most so many places of what is back again, or was fixed untold.
 pub const BACK_LIMIT: usize = 5;
 
 /// A longer message is cut.
@@ -39,6 +39,8 @@ pub struct Report {
     pub new: Vec<FileNews>,
     /// What was there before and is not told any more: fixed, or hidden by a new error of its file.
     pub fixed: Vec<Diagnostic>,
+    /// What of that was there before and was never told.
+    pub untold: Vec<Diagnostic>,
     /// What was told as perhaps hidden after an earlier write, and is told again as it was.
     pub back: Vec<Diagnostic>,
     /// What is still to come.
@@ -55,6 +57,8 @@ pub struct Report {
     pub others: Others,
     /// Whether all that was written is gone.
     pub(super) nothing_is_there: bool,
+    /// The written files that were not there before.
+    pub(super) made: Vec<String>,
     /// The written files.
     files: Vec<String>,
     /// Whether it is of written files at all.
@@ -102,9 +106,11 @@ pub struct WriteDiagnostics {
     pub perhaps_new: Vec<Diagnostic>,
     /// The files beside the written ones.
     pub others: OthersData,
-    /// What is gone from files without a new error, at most 50.
+    /// What is gone, where no new error may hide it, at most 50.
     pub fixed: Vec<Diagnostic>,
-    /// What is gone from files with a new error, which may only hide it, at most 50.
+    /// How many of those were never told.
+    pub fixed_untold: usize,
+    /// What is gone from a file with a new error, or from others while a written file has one, which may only hide it, at most 50.
     pub perhaps_hidden: Vec<Diagnostic>,
     /// What was perhaps hidden after an earlier write and is told again, at most 50. It is not new.
     pub back: Vec<Diagnostic>,
@@ -137,9 +143,11 @@ impl Report {
             elsewhere: 0,
             others: Others::default(),
             nothing_is_there: false,
+            made: Vec::new(),
             files: new.iter().map(|news| news.file.clone()).collect(),
             new,
             fixed: Vec::new(),
+            untold: Vec::new(),
             back: Vec::new(),
             pending: Vec::new(),
             unseen: Vec::new(),
@@ -196,6 +204,7 @@ impl Report {
             (a.origin, name(a)).cmp(&(b.origin, name(b)))
         });
         diagnostic::sort(&mut self.fixed);
+        diagnostic::sort(&mut self.untold);
         diagnostic::sort(&mut self.back);
         self.back.dedup_by(|a, b| a.says_the_same(b));
         diagnostic::sort(&mut self.remaining);
@@ -248,15 +257,15 @@ impl Report {
         let (hidden, fixed): (Vec<_>, Vec<_>) =
             self.fixed.iter().partition(|gone| self.may_be_hidden(gone));
         if !fixed.is_empty() {
-            line(&mut out, &format!("fixed: {}", diagnostic::counts(fixed)));
+            line(&mut out, &self.fixed_line(&fixed));
         }
         if !hidden.is_empty() {
             let counts = diagnostic::counts(hidden);
             line(&mut out, &format!("not told any more, fixed or hidden by a new error: {counts}"));
         }
         if !self.back.is_empty() {
-            let counts = diagnostic::counts(&self.back);
-            line(&mut out, &format!("back again, hidden until now: {counts} ({})", self.places()));
+            let (counts, places) = (diagnostic::counts(&self.back), places(&self.back));
+            line(&mut out, &format!("back again, hidden until now: {counts} ({places})"));
         }
         let nothing_new = written.is_empty() && in_doubt.is_empty();
         if nothing_new && self.open().is_empty() && self.has_written {
@@ -289,12 +298,21 @@ impl Report {
             new: first(&mut since(Since::ThisEdit)),
             new_total: since(Since::ThisEdit).count(),
             perhaps_new: first(&mut since(Since::PerhapsBefore)),
-            others: self.others.data(beside.len()),
+            others: self.others.data(beside.len(), self.is_waited_for()),
             fixed: first(&mut self.fixed.iter().filter(|gone| !self.may_be_hidden(gone))),
+            fixed_untold: self.untold.iter().filter(|gone| !self.may_be_hidden(gone)).count(),
             perhaps_hidden: first(&mut self.fixed.iter().filter(|gone| self.may_be_hidden(gone))),
             back: first(&mut self.back.iter()),
             pending: self.pending.iter().map(PendingFile::of).collect(),
         }
+    }
+
+    /// Whether a written file is to come, after which the others are looked at.
+    fn is_waited_for(&self) -> bool {
+        self.pending.iter().any(|pending| {
+            let comes = !matches!(pending.why, Unsettled::NotLookedFor { .. });
+            comes && pending.origin == Origin::Written
+        })
     }
 
     /// The news of written files or of others, as sure as this.
@@ -306,26 +324,37 @@ impl Report {
         files.filter(|news| !news.new.is_empty()).collect()
     }
 
-    /// What is new in a file.
-    pub(super) fn new_of(&self, file: &str) -> impl Iterator<Item = &Diagnostic> {
-        let of_file = self.new.iter().filter(move |news| news.file == file);
-        of_file.flat_map(|news| &news.new).map(|new| &new.diagnostic)
+    /// What is new and may hide what was told of a file: in that file, and for one beside the written ones in those too, unless
+    /// they were made: of what was not there nobody knew anything.
+    pub(super) fn new_that_may_hide(&self, file: &str) -> impl Iterator<Item = &Diagnostic> {
+        let is_written = self.is_of(file);
+        let may = move |news: &&FileNews| {
+            let may_others = news.origin == Origin::Written && !self.made.contains(&news.file);
+            news.file == file || !is_written && may_others
+        };
+        self.new.iter().filter(may).flat_map(|news| &news.new).map(|new| &new.diagnostic)
     }
 
-    /// Whether its file has a new error: after a slip of syntax a server looks no further.
+    /// Whether a new error may hide it: after a slip of syntax a server looks no further, and what others know of that file is
+    /// no more than what it could read.
     fn may_be_hidden(&self, gone: &Diagnostic) -> bool {
-        self.new_of(&gone.file).any(|new| new.severity == Severity::Error)
+        self.new_that_may_hide(&gone.file).any(|new| new.severity == Severity::Error)
     }
 
-    /// Where the first of those are that are back: `a.py:3, b.py:7 and 2 more`.
-    fn places(&self) -> String {
-        let shown = self.back.iter().take(BACK_LIMIT);
-        let shown = shown.map(|back| format!("{}:{}", back.file, back.line));
-        let shown = shown.collect::<Vec<_>>().join(", ");
-        match self.back.len().saturating_sub(BACK_LIMIT) {
-            0 => shown,
-            more => format!("{shown} and {more} more"),
-        }
+    /// What is gone, whose doing it is as far as that is known, and what of it nobody was told of.
+    fn fixed_line(&self, fixed: &[&Diagnostic]) -> String {
+        let by = match self.others.changed.as_slice() {
+            [] => String::new(),
+            files => format!(", by this write or by what else changed ({})", listed(files)),
+        };
+        let untold: Vec<_> =
+            self.untold.iter().filter(|gone| !self.may_be_hidden(gone)).cloned().collect();
+        let untold = match untold.len() {
+            0 => String::new(),
+            n if n == fixed.len() => format!(", never told before ({})", places(&untold)),
+            n => format!(", {n} of them never told before ({})", places(&untold)),
+        };
+        format!("fixed{by}: {}{untold}", diagnostic::counts(fixed.iter().copied()))
     }
 
     /// Each written file that is waited for has a line. Where there is none, the others have one for each server and
@@ -508,6 +537,17 @@ fn describe(new: &New) -> String {
         Since::PerhapsBefore => " (may predate this edit)",
     };
     format!("{line}:{column} {}{code} {message}{source}{since}", severity.as_str())
+}
+
+/// Where the first of some are: `a.py:3, b.py:7 and 2 more`.
+fn places(all: &[Diagnostic]) -> String {
+    let shown = all.iter().take(BACK_LIMIT);
+    let shown =
+        shown.map(|one| format!("{}:{}", one.file, one.line)).collect::<Vec<_>>().join(", ");
+    match all.len().saturating_sub(BACK_LIMIT) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 fn all(files: &[FileNews]) -> impl Iterator<Item = &Diagnostic> {

@@ -2,7 +2,7 @@
 
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, atomic::AtomicU64},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -14,6 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::{
     capabilities::{field_of, of_client, says_yes},
+    check::Started,
     connection::{CallError, Connection},
     documents::Documents,
     inbox::{Inbox, folder_of},
@@ -43,7 +44,7 @@ const OUT_OF_DATE: [i64; 3] = [-32801, -32800, -32802];
 pub(crate) const NO_SUCH_METHOD: i64 = -32601;
 
 /// How long after its initialization a server may register what it can do.
-const REGISTRATION: Duration = Duration::from_secs(2);
+pub(super) const REGISTRATION: Duration = Duration::from_secs(2);
 
 /// How long the end of the process is waited for once its output has ended.
 const EXIT: Duration = Duration::from_millis(1_500);
@@ -76,18 +77,16 @@ pub(crate) struct Client {
     pub(super) documents: Mutex<Documents>,
     /// When it was told last of a file that it has to read by itself.
     pub(super) told_to_read: Mutex<Option<Instant>>,
-    /// [`LastSent`]'s count of the last save.
-    pub(super) last_save: Mutex<u64>,
-    /// What it had told before that, and before the save before. They are looked at while what was told is locked,
-    /// so they have no lock.
-    pub(super) saved_at: AtomicU64,
-    pub(super) saved_before: AtomicU64,
+    /// The checks that were started.
+    pub(super) started: Started,
     /// Up to where it was told of what others changed.
     pub(super) told_of_disk: Mutex<Cursor>,
     /// The patterns of the files that it wants to be told of.
     pub(super) watchers: Mutex<Watchers>,
     /// What is known of tsserver, where the server has one.
     pub(super) tsserver: Mutex<Tsserver>,
+    /// How many files had been made when it loaded its projects last; locked while it does.
+    pub(super) loaded: tokio::sync::Mutex<u64>,
     /// When it was initialized: what it registers, it registers soon after.
     pub(super) initialized: Instant,
     /// When the first file was opened, from which on indexing may begin.
@@ -156,12 +155,11 @@ impl Client {
             encoding,
             documents: Mutex::new(Documents::new(start.workspace.clone(), start.row.clone())),
             told_to_read: Mutex::default(),
-            last_save: Mutex::default(),
-            saved_at: AtomicU64::new(0),
-            saved_before: AtomicU64::new(0),
+            started: Started::default(),
             told_of_disk: Mutex::new(start.since),
             watchers: Mutex::default(),
             tsserver: Mutex::default(),
+            loaded: tokio::sync::Mutex::default(),
             initialized: Instant::now(),
             opened: Mutex::default(),
             last_sent: Mutex::new(LastSent::nothing()),

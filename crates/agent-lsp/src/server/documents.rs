@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::{
     position::Document,
-    table::{Server, Wait},
+    table::{Check, Server, Starts, Wait},
     uri,
 };
 
@@ -36,6 +36,8 @@ pub(crate) enum Note {
     Change(Value),
     /// `textDocument/didSave`
     Save(Value),
+    /// `rust-analyzer/runFlycheck`
+    Check(Value),
     /// `textDocument/didClose`, of a file whose diagnostics mean nothing from now on.
     Close(Value, WorkspacePath),
     /// `workspace/didChangeWatchedFiles`
@@ -203,24 +205,23 @@ impl Documents {
         }
     }
 
-    /// Says that the text of a file is on the disk, unless that was said; whether it was not.
-    pub(crate) fn save(&mut self, file: &WorkspacePath) -> bool {
+    /// Whether a server was told of everything that is on the disk of a file; what is not open is not told.
+    pub(crate) fn is_saved(&self, file: &WorkspacePath) -> bool {
+        self.open.get(file).is_none_or(|open| open.saved)
+    }
+
+    /// Says that the text of an open file is on the disk, be it once more: what a save starts looks at other files too.
+    pub(crate) fn save(&mut self, file: &WorkspacePath) {
         let uri = self.uri(file);
-        match self.open.get_mut(file).filter(|open| !open.saved) {
-            Some(open) => {
-                open.saved = true;
-                self.notes.push(saved(&uri));
-                true
-            }
-            None => false,
+        if let Some(open) = self.open.get_mut(file) {
+            open.saved = true;
+            self.notes.push(saved(&uri));
         }
     }
 
-    /// Says so once more of an open file, since what a save starts looks at other files too.
-    pub(crate) fn save_again(&mut self, file: &WorkspacePath) {
-        if self.open.contains_key(file) {
-            self.notes.push(saved(&self.uri(file)));
-        }
+    /// Asks for a check of everything. An extension of rust-analyzer.
+    pub(crate) fn check(&mut self) {
+        self.notes.push(Note::Check(json!({ "textDocument": null })));
     }
 
     /// Brings every open document up to the disk, since a shell may have changed them, and announces the
@@ -328,7 +329,7 @@ impl Documents {
 
     fn saves(&self) -> Saves {
         match self.row.wait {
-            Wait::CompilerOnSave(_) => Saves::WhenAsked,
+            Wait::CompilerOnSave(Check { starts: Starts::Save, .. }) => Saves::WhenAsked,
             _ => Saves::AtOnce,
         }
     }

@@ -57,4 +57,5 @@ notifications! {
     DidClose "textDocument/didClose";
     DidChangeWatchedFiles "workspace/didChangeWatchedFiles";
     DidChangeConfiguration "workspace/didChangeConfiguration";
+    RunFlycheck "rust-analyzer/runFlycheck";
 }

@@ -4,6 +4,8 @@
 //! version, some without one, some publish nothing where nothing changed, and one lets a compiler
 //! run after a save. Which it is stands in the server table.
 
+mod on_save;
+
 use std::{
     path::Path,
     sync::Arc,
@@ -19,13 +21,13 @@ use super::{
     documents::Synced,
     readiness::Readiness,
     requests::DocumentDiagnostic,
-    sync::{LastSent, Saves},
+    sync::LastSent,
     told::{Published, State},
 };
 use crate::{
     diagnostic::Diagnostic,
     position::Document,
-    table::{Check, Rebuild, Wait},
+    table::{Rebuild, Wait},
 };
 
 /// What asks for a file's diagnostics.
@@ -36,9 +38,6 @@ const PUSHED_SETTLE: Duration = Duration::from_millis(150);
 
 /// How long nothing must be published any more for texts that were sent together.
 const TOGETHER: Duration = Duration::from_millis(20);
-
-/// How often a check is run whose lists came out of order, before it is given up.
-const MAX_CHECKS: usize = 3;
 
 /// How long a server must have been idle that was at work after it published: it may publish once more.
 const BUILT: Duration = Duration::from_millis(1_000);
@@ -164,8 +163,8 @@ impl Client {
     pub(crate) fn was_checked_before(&self, moment: Instant) -> bool {
         let Wait::CompilerOnSave(check) = self.wait() else { return true };
         let told = self.told.look();
-        let last = told.ended().filter(|end| is_of(check, &end.token)).map(|end| end.at).max();
-        last.is_some_and(|at| at < moment) && !runs(check, &told)
+        let last = told.checks(check).map(|end| end.at).max();
+        last.is_some_and(|at| at < moment) && !told.is_checking(check)
     }
 
     /// What was published last for a file, once the server is done with it.
@@ -401,113 +400,23 @@ impl Reading<'_> {
         self.quiet(settle.saturating_sub(last.at.elapsed()), how).await
     }
 
-    async fn on_save(&self, checks: Checks, check: &Check) -> Snapshot {
-        // First the check, and then what the server finds by itself: it reads a file that others changed a
-        // little after it was told of it, and is not heard to have done so.
-        let settled = match checks {
-            Checks::Untrusted => Settled::InPart(
-                "only the server's own analysis: its check runs the project's code, and this \
-                 checkout is not trusted"
-                    .to_owned(),
-            ),
-            Checks::Past if self.was_checked(check) => Settled::Yes("the last check ended"),
-            Checks::Past => Settled::No("no check has ended yet".to_owned()),
-            Checks::Run => self.checked(check).await,
-        };
-        let native = match self.client.offers(DIAGNOSTIC) {
-            Some(options) => self.asked(&options).await.map(|(list, _)| list),
-            None => Ok(Vec::new()),
-        };
-        let mut list = match native {
-            Ok(list) => list,
-            Err(why) => return self.snapshot(&[], 0, Settled::No(why)),
-        };
-        if checks == Checks::Untrusted {
-            return self.snapshot(&list, 0, settled);
-        }
-        let checked = self.published();
-        let cut = checked.as_ref().map_or(0, |published| published.cut);
-        list.extend(checked.into_iter().flat_map(|published| published.diagnostics));
-        self.snapshot(&list, cut, settled)
-    }
-
-    fn was_checked(&self, check: &Check) -> bool {
-        let told = self.client.told.look();
-        told.ended().any(|end| is_of(check, &end.token)) && !runs(check, &told)
-    }
-
-    /// Lets a check run until its lists can be believed.
-    async fn checked(&self, check: &Check) -> Settled {
-        self.client.save(self.file);
-        for tries in 1.. {
-            let began = match self.checked_once(check).await {
-                Ok(began) => began,
-                Err(why) => return Settled::No(why),
-            };
-            // A check empties a list first and then adds to it. rust-analyzer publishes from several threads,
-            // so a list that came later is at times the earlier one.
-            if !self.published().is_some_and(|found| found.has_shrunk_since(began)) {
-                return Settled::Yes("the check after the save ended");
-            }
-            if tries == MAX_CHECKS {
-                break;
-            }
-            self.client.save_again(self.file, began);
-        }
-        Settled::No("the server published its lists out of order".to_owned())
-    }
-
-    /// Waits until a check that began since the last save has ended and none runs; gives what the server had told
-    /// when it began, or why there is none.
-    async fn checked_once(&self, check: &Check) -> Result<u64, String> {
-        // Another save that comes meanwhile cuts the check short that the last one started.
-        let saves = || self.client.saves();
-        let over = |state: &State| {
-            let mine = || state.ended().filter(|end| is_of(check, &end.token));
-            let began = mine().map(|end| end.began).filter(|began| *began > saves().last).max()?;
-            let last = mine().map(|end| end.at).max()?;
-            (!runs(check, state)).then_some((began, last))
-        };
-        let begins = (Instant::now() + millis(check.begin_ms)).min(self.deadline);
-        let begun = |state: &State| {
-            let mut running = state.progress().iter();
-            let running = running
-                .any(|(token, progress)| is_of(check, token) && progress.began > saves().last);
-            (running || over(state).is_some()).then_some(())
-        };
-        if self.client.told.until(begins, begun).await.is_none() {
-            return Err("the check after the save has not begun".to_owned());
-        }
-        loop {
-            let Some((began, ended)) = self.client.told.until(self.deadline, over).await else {
-                return Err("the check after the save still runs".to_owned());
-            };
-            let again = |state: &State| runs(check, state).then_some(());
-            let tail = self.tail(check);
-            if self.client.told.until(ended + tail, again).await.is_none() {
-                return Ok(began);
-            }
-        }
-    }
-
-    /// How long after the end of a check another may begin that belongs to the same saves: where the server was told
-    /// of two before the check of the first began, that one began after both, and is cut short for the second's.
-    fn tail(&self, check: &Check) -> Duration {
-        let Saves { last, before } = self.client.saves();
-        let told = self.client.told.look();
-        let mine = told.ended().filter(|end| is_of(check, &end.token));
-        let mut between = mine.filter(|end| before < end.began && end.began <= last);
-        let is_one = between.next().is_some();
-        millis(if is_one { check.settle_ms } else { check.restart_ms.max(check.settle_ms) })
-    }
-
     /// Asks tsserver itself; none where the server does not carry the question.
     async fn tsserver(&self) -> Option<Snapshot> {
         if let Some(file) = self.client.unnoticed(&self.path, self.deadline).await {
             let why = format!("tsserver has not noticed yet that {} is gone", file.rel().display());
             return Some(self.snapshot(&[], 0, Settled::No(why)));
         }
-        let answer = self.client.tsserver_diagnostics(&self.path, self.deadline).await?;
+        let loaded = self.client.projects_loaded().await;
+        let mut answer = self.client.tsserver_diagnostics(&self.path, self.deadline).await?;
+        if let Ok(found) = &answer {
+            match self.client.loads_what_is_missed(found, loaded, self.deadline).await {
+                Ok(false) => {}
+                Ok(true) => {
+                    answer = self.client.tsserver_diagnostics(&self.path, self.deadline).await?;
+                }
+                Err(why) => return Some(self.snapshot(found, 0, Settled::No(why))),
+            }
+        }
         Some(match answer {
             Ok(list) => self.snapshot(&list, 0, Settled::Yes("tsserver was asked")),
             Err(error) => self.snapshot(&[], 0, Settled::No(words(&error))),
@@ -548,14 +457,6 @@ impl Reading<'_> {
         let read = |value| Diagnostic::of_lsp(value, self.shown, document, encoding);
         Snapshot { diagnostics: list.iter().filter_map(read).collect(), cut, settled }
     }
-}
-
-fn is_of(check: &Check, token: &str) -> bool {
-    token.starts_with(&check.progress)
-}
-
-fn runs(check: &Check, state: &State) -> bool {
-    state.progress().keys().any(|token| is_of(check, token))
 }
 
 fn millis(millis: u64) -> Duration {

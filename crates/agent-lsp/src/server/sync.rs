@@ -3,17 +3,16 @@
 use std::{
     collections::BTreeMap,
     ffi::OsStr,
-    sync::{Arc, MutexGuard, PoisonError, atomic::Ordering},
+    sync::{Arc, MutexGuard, PoisonError},
     time::Instant,
 };
 
 use agent_workspace::{MAX_SEARCH_BYTES, WorkspacePath};
 
 use super::{
-    client::Client,
+    client::{Client, REGISTRATION},
     documents::{Documents, Note, Synced, Watched},
-    requests::{DidChange, DidChangeWatchedFiles, DidClose, DidOpen, DidSave},
-    watchers::Watchers,
+    requests::{DidChange, DidChangeWatchedFiles, DidClose, DidOpen, DidSave, RunFlycheck},
 };
 use crate::{
     disk::Changes,
@@ -34,17 +33,9 @@ pub(crate) struct LastSent {
     /// How many texts.
     pub texts: usize,
     /// Counts what was sent.
-    count: u64,
+    pub count: u64,
     /// That count when it was last told of something that is another on the disk.
-    changed: u64,
-}
-
-/// What a server had told before it was told of a save.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Saves {
-    pub last: u64,
-    /// Of the save before the last.
-    pub before: u64,
+    pub changed: u64,
 }
 
 impl LastSent {
@@ -92,40 +83,6 @@ impl Client {
         let version = documents.rebuild(file);
         self.send(documents.take_notes());
         version
-    }
-
-    /// Tells of the save of a file, unless it was told and nothing has changed since the last save of any:
-    /// then what that started looks at what there is.
-    pub(crate) fn save(&self, file: &WorkspacePath) {
-        self.save_where(file, |last| last <= self.last_sent().changed);
-    }
-
-    /// Tells of the save of a file once more, unless it was told of one since it had told so much.
-    pub(crate) fn save_again(&self, file: &WorkspacePath, told: u64) {
-        self.save_where(file, |_| self.saves().last < told);
-    }
-
-    fn save_where(&self, file: &WorkspacePath, again: impl FnOnce(u64) -> bool) {
-        let mut documents = self.documents();
-        let mut last = self.last_save.lock().unwrap_or_else(PoisonError::into_inner);
-        if !documents.save(file) && again(*last) {
-            documents.save_again(file);
-        }
-        let notes = documents.take_notes();
-        if !notes.is_empty() {
-            self.send(notes);
-            let LastSent { mark, count, .. } = self.last_sent();
-            *last = count;
-            self.saved_before.store(self.saved_at.swap(mark, Ordering::Relaxed), Ordering::Relaxed);
-        }
-    }
-
-    /// The last saves that it was told of.
-    pub(crate) fn saves(&self) -> Saves {
-        Saves {
-            last: self.saved_at.load(Ordering::Relaxed),
-            before: self.saved_before.load(Ordering::Relaxed),
-        }
     }
 
     /// A file as the server has it: as it was sent, else as it is on the disk.
@@ -198,6 +155,9 @@ impl Client {
             Changes::Some(changes) => changes,
             Changes::Any => self.start.disk.everything(),
         };
+        for (file, change) in self.watched_since() {
+            documents.tell(&file, change);
+        }
         for (file, change) in changes {
             let is_told = documents.known(&file).is_some()
                 || otherwise.iter().any(|(other, _)| *other == file);
@@ -229,26 +189,37 @@ impl Client {
             || change != Watched::Changed && file.extension().is_none()
     }
 
-    /// Whether it registered for changes of such a file.
+    /// Whether it registered for changes of such a file, or may yet: then it reads the file and says so a little later.
     fn watches(&self, file: &WorkspacePath, change: Watched) -> bool {
+        let is_young = self.initialized.elapsed() < REGISTRATION;
+        let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        watchers.take(&self.path(file), change) || {
+            watchers.leave(file.clone(), change);
+            is_young && watchers.is_empty()
+        }
+    }
+
+    /// The changes that it was not told of and has registered for since.
+    fn watched_since(&self) -> Vec<(WorkspacePath, Watched)> {
         let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
         let told = self.told.look();
-        if watchers.count != told.registrations {
-            let registered = told.all_registered(WATCHED_FILES);
-            *watchers = Watchers::of(registered, &self.start.root, told.registrations);
+        if watchers.count == told.registrations {
+            return Vec::new();
         }
-        watchers.take(&self.path(file), change)
+        let registered = told.all_registered(WATCHED_FILES);
+        watchers.register(registered, &self.start.root, told.registrations);
+        watchers.left(|file| self.path(file))
     }
 
     /// The documents, with what the server has told so far as the mark of what is sent next.
-    fn documents(&self) -> MutexGuard<'_, Documents> {
+    pub(super) fn documents(&self) -> MutexGuard<'_, Documents> {
         let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
         documents.mark(self.told.look().sequence());
         documents
     }
 
     /// Sends notifications in order. A server that is gone is noticed by the next request.
-    fn send(&self, notes: Vec<Note>) {
+    pub(super) fn send(&self, notes: Vec<Note>) {
         if !notes.is_empty() {
             let mark = self.told.look().sequence();
             let is_text = |note: &&Note| matches!(note, Note::Open(..) | Note::Change(_));
@@ -271,6 +242,7 @@ impl Client {
                 }
                 Note::Change(params) => self.connection.notify::<DidChange>(params),
                 Note::Save(params) => self.connection.notify::<DidSave>(params),
+                Note::Check(params) => self.connection.notify::<RunFlycheck>(params),
                 Note::Watched(params) => self.connection.notify::<DidChangeWatchedFiles>(params),
                 Note::Close(params, file) => {
                     let path = self.path(&file);

@@ -10,6 +10,8 @@ use std::{
 use serde_json::Value;
 use tokio::{sync::watch, time::timeout_at};
 
+use crate::table::Check;
+
 /// How many files' published diagnostics are kept. A server publishes for every file of a large
 /// project at times; those beyond are counted.
 const MAX_FILES: usize = 4_000;
@@ -325,6 +327,25 @@ impl State {
     /// The work that ended last, the latest at the end.
     pub(crate) fn ended(&self) -> impl DoubleEndedIterator<Item = &Ended> {
         self.ended.iter()
+    }
+
+    /// The checks of a compiler that ended last, the latest at the end.
+    pub(crate) fn checks<'a>(
+        &'a self,
+        check: &'a Check,
+    ) -> impl DoubleEndedIterator<Item = &'a Ended> {
+        self.ended().filter(|end| end.token.starts_with(&check.progress))
+    }
+
+    /// Whether one is under way.
+    pub(crate) fn is_checking(&self, check: &Check) -> bool {
+        self.checking(check).next().is_some()
+    }
+
+    /// Those that are under way.
+    pub(crate) fn checking<'a>(&'a self, check: &'a Check) -> impl Iterator<Item = &'a Progress> {
+        let running = self.progress.iter();
+        running.filter(|(token, _)| token.starts_with(&check.progress)).map(|(_, running)| running)
     }
 
     pub(crate) fn status(&self) -> Option<&Status> {

@@ -1,6 +1,8 @@
 //! tsserver, which some language servers start and hand their questions to. It can be asked past them, and
 //! answers when it is done.
 
+mod reload;
+
 use std::{
     collections::{BTreeMap, HashSet},
     path::Path,
@@ -11,6 +13,7 @@ use std::{
 use agent_workspace::WorkspacePath;
 use serde_json::{Value, json};
 
+use self::reload::Made;
 use super::{client::Client, connection::CallError, documents::Watched, requests::ExecuteCommand};
 
 /// The command that carries a question.
@@ -38,6 +41,8 @@ pub(super) struct Tsserver {
     loaded: HashSet<WorkspacePath>,
     /// Files that came and went: it watches the disk by itself, and until it notices it answers as before.
     unnoticed: BTreeMap<WorkspacePath, Change>,
+    /// The files that were made, which it may go on missing.
+    made: Made,
 }
 
 /// What became of a file.
@@ -119,6 +124,9 @@ impl Client {
             Watched::Created => false,
             Watched::Changed => return,
         };
+        if !is_gone {
+            self.tsserver_may_miss(file);
+        }
         let change = Change { since: Instant::now(), is_gone };
         self.tsserver().unnoticed.insert(file.clone(), change);
     }

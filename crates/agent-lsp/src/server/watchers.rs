@@ -1,7 +1,11 @@
 //! Which files a server wants to be told of, by the patterns that it registered.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
+use agent_workspace::WorkspacePath;
 use globset::{GlobBuilder, GlobMatcher};
 use serde_json::Value;
 
@@ -11,12 +15,17 @@ use crate::uri;
 /// What is meant where a watcher does not say: created, changed and deleted.
 const ALL_KINDS: u64 = 7;
 
+/// How many changes are kept that it did not register for.
+const MAX_LEFT: usize = 1_000;
+
 /// The patterns of one server.
 #[derive(Debug, Default)]
 pub(super) struct Watchers {
     all: Vec<Watcher>,
     /// The count of registrations that they are of.
     pub count: u64,
+    /// The changes that none of them took.
+    left: BTreeMap<WorkspacePath, Watched>,
 }
 
 #[derive(Debug)]
@@ -28,14 +37,40 @@ struct Watcher {
 }
 
 impl Watchers {
-    /// Those of the options of registrations. A pattern that is none matches nothing.
-    pub(super) fn of<'a>(
+    /// Takes those of the options of registrations. A pattern that is none matches nothing.
+    pub(super) fn register<'a>(
+        &mut self,
         registered: impl Iterator<Item = &'a Value>,
         root: &Path,
         count: u64,
-    ) -> Self {
+    ) {
         let watchers = registered.flat_map(|one| one["watchers"].as_array().into_iter().flatten());
-        Self { all: watchers.filter_map(|watcher| Watcher::of(watcher, root)).collect(), count }
+        self.all = watchers.filter_map(|watcher| Watcher::of(watcher, root)).collect();
+        self.count = count;
+    }
+
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Keeps a change that none of them took, since one may be registered that does.
+    pub(super) fn leave(&mut self, file: WorkspacePath, change: Watched) {
+        if self.left.len() < MAX_LEFT || self.left.contains_key(&file) {
+            self.left.insert(file, change);
+        }
+    }
+
+    /// Those of the changes that they take now, once.
+    pub(super) fn left(
+        &mut self,
+        path: impl Fn(&WorkspacePath) -> PathBuf,
+    ) -> Vec<(WorkspacePath, Watched)> {
+        let left = std::mem::take(&mut self.left);
+        let (taken, left) =
+            left.into_iter().partition(|(file, change)| self.take(&path(file), *change));
+        self.left = left;
+        BTreeMap::into_iter(taken).collect()
     }
 
     /// Whether one of them takes this.
@@ -88,7 +123,8 @@ mod tests {
             { "globPattern": { "baseUri": "file:///p/sub", "pattern": "*.txt" } },
             { "globPattern": "[" },
         ] });
-        let watchers = Watchers::of([&options].into_iter(), Path::new("/p"), 1);
+        let mut watchers = Watchers::default();
+        watchers.register([&options].into_iter(), Path::new("/p"), 1);
         let takes = |path: &str, change| watchers.take(Path::new(path), change);
         assert!(takes("/p/a/b.rs", Watched::Created) && takes("/p/b.rs", Watched::Deleted));
         assert!(takes("/p/tsconfig.base.json", Watched::Changed));

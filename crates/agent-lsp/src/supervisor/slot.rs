@@ -383,6 +383,9 @@ impl Supervisor {
         }
         let running = Arc::new(Running::new(id.clone(), client, process, &found));
         tokio::spawn(watch_end(Arc::downgrade(&running)));
+        if self.trust == Trust::Trusted {
+            tokio::spawn(Arc::clone(&running.client).check_first());
+        }
         Ok(running)
     }
 }

@@ -66,13 +66,25 @@ pub enum Wait {
         #[serde(default = "beside")]
         beside_ms: u64,
     },
-    /// A compiler runs after each save and reports by progress.
+    /// A compiler runs after a save, or when it is asked for, and reports by progress.
     CompilerOnSave(Check),
     /// They are published without a version, and a command of the inner tsserver gives them at once.
     TsserverSync {
         /// How long nothing must come where the command is not taken.
         settle_ms: u64,
     },
+}
+
+/// What starts the check of a compiler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Starts {
+    /// A save; what is checked may be a part of the project.
+    #[default]
+    Save,
+    /// rust-analyzer's own notification, by which everything is checked. Its `checkOnSave` has to be off.
+    RunFlycheck,
 }
 
 /// The check of a compiler after a save, as its progress shows it.
@@ -85,9 +97,16 @@ pub struct Check {
     pub begin_ms: u64,
     /// How long after its end its last list may come.
     pub settle_ms: u64,
-    /// How long after the end of one that another save cut short the next may begin; as long as `settle_ms` at least.
+    /// How long after the end of one another may begin, where one was started that had not begun within `begin_ms`; as
+    /// long as `settle_ms` at least.
     #[serde(default)]
     pub restart_ms: u64,
+    /// What starts it.
+    #[serde(default)]
+    pub starts: Starts,
+    /// A part of the server's status message when a check could not run.
+    #[serde(default)]
+    pub fails: Option<String>,
 }
 
 impl Wait {

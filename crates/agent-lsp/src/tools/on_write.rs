@@ -6,7 +6,7 @@ mod users;
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::Arc,
+    sync::{Arc, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -70,6 +70,8 @@ struct Write {
     targets: Vec<Target>,
     /// When the tool was called: what a server said before is of the files as they were.
     called: Instant,
+    /// The files that changed since the write before, by another hand.
+    changed: Vec<String>,
     /// What each server had told before it was told of the write.
     marks: HashMap<String, u64>,
     /// What is known of the files that name what it changes, by server.
@@ -138,8 +140,14 @@ impl Lsp {
         let deadline = (begun + waits.write_and_start).min(Instant::now() + waits.write);
         targets.iter_mut().for_each(Target::remember);
         let one = tokio::time::timeout_at(deadline.into(), self.shared.settling.lock()).await;
-        let mut write =
-            Write { targets, called, marks: HashMap::default(), users: HashMap::default() };
+        let changed = self.changed_beside(&targets);
+        let mut write = Write {
+            targets,
+            called,
+            changed,
+            marks: HashMap::default(),
+            users: HashMap::default(),
+        };
         self.send(&mut write, deadline).await;
         let mut observed = match one {
             Ok(_one) => self.observe(&write, deadline).await,
@@ -153,6 +161,20 @@ impl Lsp {
         let report = self.ledger().settle_with(&written, observed, write.others());
         self.wait_for_late(&report, write);
         Some(report)
+    }
+
+    /// The files of the servers' languages that changed since the write before and are none of this one's.
+    fn changed_beside(&self, targets: &[Target]) -> Vec<String> {
+        let mut cursor = self.shared.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files = self.shared.supervisor.changed_since(&mut cursor);
+        let servers = servers(targets);
+        files.retain(|file| {
+            let is_mine = targets.iter().any(|target| target.file == *file);
+            let is_taken =
+                |running: &&Arc<Running>| running.client.row().language_of(file.rel()).is_some();
+            !is_mine && servers.iter().any(is_taken)
+        });
+        files.iter().map(|file| self.show(file)).collect()
     }
 
     /// A changed file that some server takes by its name and the markers above it.
@@ -337,7 +359,7 @@ impl Write {
         let mut known = HashSet::new();
         names.retain(|name| known.insert(name.clone()));
         let unknown = self.users.values().flat_map(|users| users.unknown.iter().cloned());
-        Others::new(names, unknown)
+        Others { changed: self.changed.clone(), ..Others::new(names, unknown) }
     }
 }
 

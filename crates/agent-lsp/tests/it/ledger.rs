@@ -1,6 +1,6 @@
 use agent_lsp::{
     diagnostic::{Diagnostic, Severity, State},
-    ledger::{Ledger, Observed, Report, Since, Snapshot, Unsettled, Written},
+    ledger::{Ledger, Observed, Others, Report, Since, Snapshot, Unsettled, Written},
 };
 use serde_json::json;
 
@@ -111,7 +111,7 @@ fn what_was_fixed_and_comes_back_is_new_again() {
     assert_eq!((fixed(&report), report.state), (vec!["1 m".to_owned()], State::Clean));
     assert_eq!(
         report.text(),
-        "fixed: 1 error\nno errors or warnings in what was written, confirmed"
+        "fixed: 1 error, never told before (a.py:1)\nno errors or warnings in what was written, confirmed"
     );
     assert_eq!(new(&write(&mut ledger, &[error(1, "m")])), ["a.py:1 m"]);
 }
@@ -128,6 +128,58 @@ fn what_a_new_error_may_hide_is_not_called_fixed() {
     let report = write(&mut ledger, &[warning(3, "unused")]);
     assert!(report.text().ends_with("\nfixed: 1 error"), "{}", report.text());
     assert_eq!((report.data().fixed.len(), report.data().perhaps_hidden.len()), (1, 0));
+}
+
+// spec: LSP-14
+#[test]
+fn what_a_new_error_of_the_written_file_may_hide_in_others_is_not_called_fixed() {
+    let mut ledger = knowing(&[]);
+    ledger.told("b.py", SERVER, vec![of_file("b.py", 4, "wrong argument")]);
+    let written = [Written::new("a.py", Some(""), Some(""))];
+    let mut settle = |a: &[Diagnostic], b: &[Diagnostic]| {
+        ledger.settle(&written, vec![settled("a.py", a), settled("b.py", b)])
+    };
+    let report = settle(&[error(1, "unexpected token")], &[]);
+    assert_eq!((report.data().fixed.len(), report.data().perhaps_hidden.len()), (0, 1));
+    // Once that is mended what others have again is not new.
+    let report = settle(&[], &[of_file("b.py", 4, "wrong argument")]);
+    assert_eq!((report.data().new_total, report.data().back.len()), (0, 1));
+    assert_eq!(fixed(&report), ["1 unexpected token"]);
+    let report = settle(&[], &[]);
+    assert_eq!((report.data().fixed.len(), report.data().perhaps_hidden.len()), (1, 0));
+}
+
+// spec: LSP-14
+#[test]
+fn what_nobody_was_told_of_is_fixed_with_its_place() {
+    let mut ledger = knowing(&[error(1, "old"), error(2, "older")]);
+    write(&mut ledger, &[error(1, "old"), error(2, "older"), error(3, "made")]);
+    let report = write(&mut ledger, &[error(2, "older")]);
+    let line = report.text().lines().next().map(str::to_owned);
+    assert_eq!(line.as_deref(), Some("fixed: 2 errors, 1 of them never told before (a.py:1)"));
+    assert_eq!((report.data().fixed.len(), report.data().fixed_untold), (2, 1));
+    let report = write(&mut ledger, &[]);
+    let line = report.text().lines().next().map(str::to_owned);
+    assert_eq!(line.as_deref(), Some("fixed: 1 error, never told before (a.py:2)"));
+    // What was asked for was told.
+    write(&mut ledger, &[error(1, "asked for")]);
+    ledger.told("a.py", "ty", vec![error(1, "asked for")]);
+    assert_eq!(write(&mut ledger, &[]).data().fixed_untold, 0);
+}
+
+// spec: LSP-14
+#[test]
+fn what_is_gone_is_credited_to_no_write_alone_where_more_than_it_changed() {
+    let mut ledger = knowing(&[error(1, "m")]);
+    ledger.told("a.py", "ty", vec![error(1, "m")]);
+    let written = [Written::new("a.py", Some(""), Some(""))];
+    let mut others = Others::default();
+    others.changed = vec!["b.py".to_owned()];
+    let report = ledger.settle_with(&written, vec![settled("a.py", &[])], others);
+    let line = report.text().lines().next().map(str::to_owned);
+    let expected = "fixed, by this write or by what else changed (b.py): 1 error";
+    assert_eq!(line.as_deref(), Some(expected));
+    assert_eq!(report.data().others.changed, ["b.py"]);
 }
 
 // spec: LSP-14
@@ -540,8 +592,8 @@ fn the_data_has_the_answer_and_the_difference() {
             "diagnostics": [of(1, "error", "old", None, None), of(3, "error", "made", Some("E1"), Some("rustc"))],
             "state": "dirty", "why": "1 new, 1 from before",
             "new": [of(3, "error", "made", Some("E1"), Some("rustc"))], "new_total": 1, "perhaps_new": [],
-            "others": {"looked_at": 0, "not_looked_at": [], "total": 0, "why": null},
-            "fixed": [], "perhaps_hidden": [of(2, "warning", "gone", None, None)], "back": [],
+            "others": {"looked_at": 0, "not_looked_at": [], "total": 0, "why": null, "changed": []},
+            "fixed": [], "fixed_untold": 0, "perhaps_hidden": [of(2, "warning", "gone", None, None)], "back": [],
             "pending": [],
         })
     );

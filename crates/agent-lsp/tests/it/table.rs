@@ -217,7 +217,7 @@ fn in_an_untrusted_checkout_rust_analyzer_runs_none_of_its_code() {
     let search = json!({"symbol": {"search": {"kind": "all_symbols", "limit": 10_000}}});
     assert_eq!(
         server.settings_for(Trust::Trusted),
-        json!({"rust-analyzer": {"checkOnSave": true, "workspace": search}})
+        json!({"rust-analyzer": {"checkOnSave": false, "workspace": search}})
     );
     assert_eq!(
         server.settings_for(Trust::Untrusted),

@@ -8,6 +8,7 @@
     reason = "these are tests, under a harness that clippy does not know"
 )]
 
+mod beside;
 mod checks;
 mod ends;
 mod hostile;
@@ -89,7 +90,7 @@ fn main() {
     trials.push(trial(&servers::TY, "a_folder_made_behind_our_back_is_seen", folder));
     let unopened: Case =
         |live| Box::pin(writes::a_signature_breaks_a_file_that_nobody_opened(live));
-    for live in [&servers::BASEDPYRIGHT, &servers::TSC] {
+    for live in [&servers::BASEDPYRIGHT, &servers::TSC, &servers::TYPESCRIPT_LANGUAGE_SERVER] {
         trials.push(trial(live, "a_signature_breaks_a_file_that_nobody_opened", unopened));
     }
     let alias: Case = |live| Box::pin(rename::an_alias_is_renamed_where_it_stands(live));
@@ -130,7 +131,8 @@ fn run_with_trap() {
 
 /// Cases for some of the servers.
 fn special() -> impl Iterator<Item = (&'static Live, &'static str, Case)> {
-    checks::cases().into_iter().chain(reports::cases()).chain(hostile::cases())
+    let all = [checks::cases(), reports::cases(), hostile::cases(), beside::cases()];
+    all.into_iter().flatten()
 }
 
 fn trial(live: &'static Live, name: &str, case: Case) -> Trial {

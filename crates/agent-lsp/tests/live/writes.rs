@@ -100,7 +100,7 @@ pub(crate) async fn a_first_write_is_not_confirmed_for_files_that_it_breaks(live
     let language = live.language;
     let line = session.line((language.main, language.uses));
     let told = session.edit(&language.breaks_users).await;
-    told.assert_is_told_or_unknown((language.main, line));
+    told.assert_is_told_or_named((language.main, line));
 }
 
 // spec: LSP-13

@@ -7,6 +7,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails as a test does")]
 
+mod compiler;
 mod diagnostics;
 mod fixture;
 mod queries;
@@ -112,6 +113,7 @@ fn main() {
             a_file_that_a_shell_made_is_told_as_created
             a_file_that_is_replaced_is_told_as_changed
             a_server_is_told_of_the_files_that_it_registered_for
+            what_changed_before_a_server_registered_for_it_is_told_all_the_same
             documents_that_were_not_asked_for_longest_are_closed;
         diagnostics:
             every_way_of_telling_gives_errors_and_warnings_and_clean
@@ -133,9 +135,15 @@ fn main() {
             a_project_without_a_check_says_what_it_has_no_marker_of
             ten_thousand_publishes_cost_no_answer
             publishes_for_more_files_than_are_kept_are_counted;
+        compiler:
+            the_check_of_an_earlier_write_is_not_taken_for_that_of_this_one
+            a_check_that_begins_when_it_was_given_up_is_not_taken_for_the_next
+            a_batch_is_checked_by_one_check_of_everything
+            a_check_that_could_not_run_is_not_clean;
         writes:
             a_write_tells_what_it_broke_and_what_it_fixed
             what_was_broken_before_the_first_write_is_not_news
+            what_another_hand_may_have_fixed_is_credited_to_no_write_alone
             a_second_diagnostic_of_the_same_words_is_new
             what_was_asked_for_is_known
             a_baseline_that_is_missing_leaves_errors_in_doubt

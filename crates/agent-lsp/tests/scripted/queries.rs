@@ -2,7 +2,9 @@
 
 use std::{fs, time::Duration};
 
-use agent_testkit::lsp::{Encoding, Nth, Rule, Says, Script, Step, Toy, location, range, uri_of};
+use agent_testkit::lsp::{
+    Encoding, Kind, Log, Nth, Rule, Says, Script, Step, Toy, location, range, uri_of,
+};
 use agent_tool_core::ErrorKind;
 use serde_json::{Value, json};
 
@@ -631,6 +633,44 @@ pub(crate) async fn a_server_is_told_of_the_files_that_it_registered_for() {
     assert_eq!(told("new.json"), ["created"]);
     assert_eq!(told("once.txt"), ["created"]);
     assert_eq!(told("notes.txt"), Vec::<String>::new());
+}
+
+// spec: LSP-16
+pub(crate) async fn what_changed_before_a_server_registered_for_it_is_told_all_the_same() {
+    let register = |id: &str, pattern: &str| Step::Register {
+        id: id.to_owned(),
+        method: "workspace/didChangeWatchedFiles".to_owned(),
+        options: json!({ "watchers": [{ "globPattern": pattern }] }),
+    };
+    let on = |nth: u32, step: Step| {
+        let rule = Rule::on("textDocument/diagnostic").nth(Nth::Only(nth));
+        rule.then([Step::Default, Step::Wait(100), step])
+    };
+    let script = Script::toy("toy", Toy::pull())
+        .rule(on(1, register("json", "**/*.json")))
+        .rule(on(2, register("text", "**/*.txt")));
+    let checkout = Setup::new([row(script).wait(PULL)])
+        .file("a.toy", "def area\n")
+        .file("base.json", "{}")
+        .file("notes.txt", "")
+        .make();
+    let told = |log: &Log, file: &str| about(log, &checkout.uri(file)).len();
+    let registered = |times: usize| {
+        move |log: &Log| {
+            let answers = log.of(Kind::Response);
+            answers.filter(|entry| entry.method == "client/registerCapability").count() >= times
+        }
+    };
+    checkout.diagnostics("a.toy").await;
+    // The server has read it by now, and registers for it a little later.
+    checkout.put("base.json", "{ }");
+    checkout.diagnostics("a.toy").await;
+    checkout.until(registered(1)).await;
+    checkout.put("notes.txt", "more");
+    checkout.diagnostics("a.toy").await;
+    checkout.until(registered(2)).await;
+    checkout.diagnostics("a.toy").await;
+    checkout.until(|log| told(log, "base.json") > 0 && told(log, "notes.txt") > 0).await;
 }
 
 pub(crate) async fn documents_that_were_not_asked_for_longest_are_closed() {

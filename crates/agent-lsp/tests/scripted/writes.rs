@@ -102,6 +102,27 @@ pub(crate) async fn what_was_broken_before_the_first_write_is_not_news() {
 }
 
 // spec: LSP-14
+pub(crate) async fn what_another_hand_may_have_fixed_is_credited_to_no_write_alone() {
+    let checkout = Setup::new([pull()])
+        .file("lib.toy", "def areas\n")
+        .file("user.toy", "area\n")
+        .file("other.toy", "def other\n")
+        .make();
+    assert_eq!(checkout.diagnostics("user.toy").await.0, "dirty");
+    checkout.write("other.toy", "def other\n#\n").await;
+    checkout.put("lib.toy", "def area\n");
+    let written = checkout.write("other.toy", "def other\n#\n#\n").await;
+    let fixed = "fixed, by this write or by what else changed (lib.toy): 1 error\n";
+    assert!(woven(&written).starts_with(fixed), "{}", woven(&written));
+    assert_eq!(written.data["diagnostics"]["others"]["changed"], json!(["lib.toy"]));
+    // What a write changed itself is its own.
+    let broken = checkout.write("lib.toy", "def areas\n").await;
+    assert_eq!(new_of(&broken), [undefined("area")]);
+    let mended = checkout.write("lib.toy", "def area\n").await;
+    assert!(woven(&mended).starts_with("fixed: 1 error\n"), "{}", woven(&mended));
+}
+
+// spec: LSP-14
 pub(crate) async fn a_second_diagnostic_of_the_same_words_is_new() {
     let checkout = Setup::new([pull()]).file("a.toy", "x\n").make();
     assert_eq!(new_of(&checkout.write("a.toy", "x\nx\n").await), [undefined("x")]);
@@ -401,7 +422,7 @@ pub(crate) async fn files_that_name_what_a_write_changes_are_opened_and_looked_a
                 and the file \"*\" looks at all";
     assert!(woven(&written).ends_with(rest), "{}", woven(&written));
     let others = &written.data["diagnostics"]["others"];
-    let expected = json!({ "looked_at": 10, "not_looked_at": ["user10.toy", "user11.toy"], "total": 12, "why": null });
+    let expected = json!({ "looked_at": 10, "not_looked_at": ["user10.toy", "user11.toy"], "total": 12, "why": null, "changed": [] });
     assert_eq!(others, &expected);
     let why = written.data["diagnostics"]["why"].as_str().unwrap();
     assert!(!why.contains("confirmed"), "{why}");

@@ -1,0 +1,148 @@
+//! What a write changes of files that it does not write: by a configuration, by a header, by a file that comes.
+
+use serde_json::Value;
+
+use crate::{
+    Case,
+    servers::{CLANGD, Live, RUST_ANALYZER, TSC, TYPESCRIPT_LANGUAGE_SERVER},
+    session::Session,
+};
+
+/// TypeScript's error of a parameter whose type nothing says, under `strict`.
+const IMPLICIT_ANY: &str = "7006";
+/// And of a type that does not fit.
+const NOT_ASSIGNABLE: &str = "2322";
+
+pub(crate) fn cases() -> Vec<(&'static Live, &'static str, Case)> {
+    vec![
+        (&TSC, "a_changed_configuration_is_read", |live| {
+            Box::pin(a_changed_configuration_is_read(live))
+        }),
+        (&TSC, "what_a_configuration_names_is_read", |live| {
+            Box::pin(what_a_configuration_names_is_read(live))
+        }),
+        (&CLANGD, "a_header_breaks_a_file_that_was_only_looked_into", |live| {
+            Box::pin(a_header_breaks_a_file_that_was_only_looked_into(live))
+        }),
+        (&TYPESCRIPT_LANGUAGE_SERVER, "a_file_made_after_its_importer_is_found", |live| {
+            Box::pin(a_file_made_after_its_importer_is_found(live))
+        }),
+        (&TSC, "a_file_made_after_its_importer_is_found", |live| {
+            Box::pin(a_file_made_after_its_importer_is_found(live))
+        }),
+        (&RUST_ANALYZER, "a_check_that_cannot_run_confirms_nothing", |live| {
+            Box::pin(a_check_that_cannot_run_confirms_nothing(live))
+        }),
+        (&RUST_ANALYZER, "two_binaries_written_at_once_are_both_checked", |live| {
+            Box::pin(two_binaries_written_at_once_are_both_checked(live))
+        }),
+    ]
+}
+
+fn codes(found: &Value) -> Vec<&str> {
+    let list = found["diagnostics"].as_array().unwrap().iter();
+    list.map(|found| found["code"].as_str().unwrap()).collect()
+}
+
+// spec: LSP-16
+async fn a_changed_configuration_is_read(live: &'static Live) {
+    let session = Session::new(live);
+    let strict = session.read("tsconfig.json");
+    let loose = strict.replace("\"strict\": true", "\"strict\": false");
+    session.put("tsconfig.json", &loose);
+    let told = session.write("src/loose.ts", Some("export function q(a) { return a }\n")).await;
+    told.assert(&[], &[], "clean");
+    for (configuration, expected) in
+        [(&strict, &[IMPLICIT_ANY][..]), (&loose, &[]), (&strict, &[IMPLICIT_ANY])]
+    {
+        session.write("tsconfig.json", Some(configuration)).await;
+        let found = session.diagnostics("src/loose.ts").await;
+        assert_eq!(codes(&found), expected, "{found:#}");
+    }
+}
+
+// spec: LSP-16
+async fn what_a_configuration_names_is_read(live: &'static Live) {
+    let session = Session::new(live);
+    let base = |strict: bool| {
+        format!(
+            "{{ \"compilerOptions\": {{ \"strict\": {strict}, \"module\": \"ESNext\", \"moduleResolution\": \"bundler\", \
+             \"resolveJsonModule\": true, \"noEmit\": true }} }}\n"
+        )
+    };
+    session.put("tsconfig.base.json", &base(false));
+    session.put(
+        "tsconfig.json",
+        "{ \"extends\": \"./tsconfig.base.json\", \"include\": [\"src\"] }\n",
+    );
+    session.put("data.json", "{ \"n\": 1 }\n");
+    let text = "import data from \"../data.json\";\nexport const n: number = data.n;\nexport function q(a) { return a }\n";
+    session.put("src/a.ts", text);
+    let clean = session.diagnostics("src/a.ts").await;
+    assert_eq!(clean["state"], "clean", "{clean:#}");
+
+    session.write("data.json", Some("{ \"n\": \"a text\" }\n")).await;
+    let found = session.diagnostics("src/a.ts").await;
+    assert_eq!(codes(&found), [NOT_ASSIGNABLE], "{found:#}");
+    session.write("tsconfig.base.json", Some(&base(true))).await;
+    let found = session.diagnostics("src/a.ts").await;
+    assert_eq!(codes(&found), [NOT_ASSIGNABLE, IMPLICIT_ANY], "{found:#}");
+
+    session.put("data.json", "{ \"n\": 1 }\n");
+    session.put("tsconfig.base.json", &base(false));
+    let clean = session.diagnostics("src/a.ts").await;
+    assert_eq!(clean["state"], "clean", "{clean:#}");
+}
+
+/// What was published for a file is known, though nobody asked for its diagnostics.
+// spec: LSP-13
+async fn a_header_breaks_a_file_that_was_only_looked_into(live: &'static Live) {
+    let session = Session::new(live);
+    let language = live.language;
+    let at = (language.main, language.uses);
+    session.ask("hover", at, language.function).await;
+    let line = session.line(at);
+    let told = session.edit(&language.breaks_users).await;
+    let told = told.without_unopened(language.main, language.breaks_users.file);
+    told.assert(&[(language.main, line)], &[], "clean");
+    assert!(!told.text.contains("when they were looked at last"), "{}", told.text);
+}
+
+// spec: LSP-13, LSP-16
+async fn a_file_made_after_its_importer_is_found(live: &'static Live) {
+    let session = Session::new(live);
+    let importer =
+        "import { weight } from \"./later\";\nexport const twice: number = weight * 2;\n";
+    session.write("src/late.ts", Some(importer)).await.assert(&[("src/late.ts", 1)], &[], "dirty");
+    let told = session.write("src/later.ts", Some("export const weight = 12;\n")).await;
+    told.assert(&[], &[("src/late.ts", 1)], "clean");
+    let found = session.diagnostics("src/late.ts").await;
+    assert_eq!(found["state"], "clean", "{found:#}");
+}
+
+// spec: LSP-16
+async fn a_check_that_cannot_run_confirms_nothing(live: &'static Live) {
+    let session = Session::new(live);
+    let language = live.language;
+    let clean = session.diagnostics(language.main).await;
+    assert_eq!(clean["state"], "clean", "{clean:#}");
+    session.put(".cargo/config.toml", "[build\n");
+    let found = session.edit(&language.breaks).await;
+    assert!(!found.text.contains("confirmed"), "{}", found.text);
+    let found = session.diagnostics(language.main).await;
+    assert_ne!(found["state"], "clean", "{found:#}");
+}
+
+/// By the save of a binary's file rust-analyzer checks that binary alone, even where another one's was saved right after it.
+// spec: LSP-13
+async fn two_binaries_written_at_once_are_both_checked(live: &'static Live) {
+    let session = Session::new(live);
+    let binary = "fn main() {\n    let _one: u8 = 1;\n}\n";
+    session.put("src/bin/one.rs", binary);
+    session.put("src/bin/two.rs", binary);
+    assert_eq!(session.diagnostics("src/bin/one.rs").await["state"], "clean");
+    assert_eq!(session.diagnostics("src/bin/two.rs").await["state"], "clean");
+    let broken = binary.replace("= 1", "= \"1\"");
+    let told = session.write_all(&[("src/bin/one.rs", &broken), ("src/bin/two.rs", &broken)]).await;
+    told.assert(&[("src/bin/one.rs", 2), ("src/bin/two.rs", 2)], &[], "dirty");
+}
