@@ -117,6 +117,22 @@ pub enum Naming {
         /// The texts.
         with: Vec<String>,
     },
+    /// By having something else in it than what is known to be harmless. A file that cannot be read has.
+    Other {
+        /// The file.
+        file: String,
+        /// What is harmless.
+        other_than: Known,
+    },
+}
+
+/// What a file may hold without harm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Known {
+    /// The name of a channel of rustup, by itself or as TOML, with its components, targets and profile.
+    RustupChannel,
 }
 
 /// What a server is good for.

@@ -343,7 +343,7 @@ impl Supervisor {
             .stderr(Output::Tail);
         let program = match self.trust {
             Trust::Trusted => program,
-            Trust::Untrusted => trust::beside(program, &self.workspace),
+            Trust::Untrusted => trust::beside(program, &self.workspace, &slot.key.root),
         };
         let process = self.launcher.spawn(&program).await;
         let process = process.map_err(|error| NoServer::failed(id, error.to_string()))?;
