@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::{checks::CheckKind, roots::WorkspaceKind};
 
 pub use error::{TableError, TableErrorKind};
-pub use wait::{Check, Ready, Rebuild, Starts, Wait};
+pub use wait::{Check, LeavesOut, Ready, Rebuild, Starts, Wait};
 
 const BUNDLED: &str = include_str!("../servers.toml");
 

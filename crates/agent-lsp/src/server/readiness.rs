@@ -5,7 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{client::Client, told::State};
+use super::{
+    client::Client,
+    told::{MESSAGE_CHARS, State},
+};
 use crate::table::{Ready, Wait};
 
 /// How often a server that is at work is looked at without a word from it.
@@ -59,7 +62,8 @@ impl Client {
     fn readiness_in(&self, state: &State) -> Readiness {
         if let Some(status) = state.status() {
             if status.health == "error" {
-                let why = status.message.clone();
+                let clip = |why: &String| why.chars().take(MESSAGE_CHARS).collect();
+                let why: Option<String> = status.message.as_ref().map(clip);
                 return Readiness::Unhealthy(
                     why.unwrap_or_else(|| "it gives no reason".to_owned()),
                 );

@@ -23,7 +23,10 @@ pub(crate) const MAX_PER_FILE: usize = 1_000;
 const MAX_BYTES: usize = 32 << 20;
 
 /// How many characters of a text of the server are kept.
-const MESSAGE_CHARS: usize = 300;
+pub(super) const MESSAGE_CHARS: usize = 300;
+
+/// How many of a status are: what of it matters may stand after the output of a program.
+const STATUS_CHARS: usize = 64 << 10;
 
 /// How many tokens of progress are kept that have ended.
 const MAX_ENDED: usize = 64;
@@ -132,10 +135,13 @@ pub(crate) struct Ended {
     pub token: String,
     /// What the server had told when it began.
     pub began: u64,
+    pub title: String,
     /// When it ended.
     pub at: Instant,
 }
 
+    /// What it said last that it was at.
+    pub last_report: Option<String>,
 /// What `experimental/serverStatus` said last.
 #[derive(Clone, Debug)]
 pub(crate) struct Status {
@@ -356,7 +362,10 @@ impl State {
         self.status = Some(Status {
             health: text(&value["health"]).unwrap_or_else(|| "ok".to_owned()),
             quiescent: value["quiescent"].as_bool().unwrap_or(true),
-            message: text(&value["message"]).filter(|message| !message.is_empty()),
+            message: value["message"]
+                .as_str()
+                .filter(|message| !message.is_empty())
+                .map(|message| message.chars().take(STATUS_CHARS).collect()),
         });
     }
 
@@ -385,7 +394,9 @@ impl State {
                 if self.ended.len() == MAX_ENDED {
                     self.ended.pop_front();
                 }
-                self.ended.push_back(Ended { token, began: progress.began, at: Instant::now() });
+                let Progress { began, title, message: last_report, .. } = progress;
+                let at = Instant::now();
+                self.ended.push_back(Ended { token, title, began, at, last_report });
             }
             // Partial results, which this client does not ask for.
             _ => {}

@@ -202,7 +202,7 @@ impl Session {
 #[derive(Debug)]
 pub(crate) struct Told {
     pub text: String,
-    data: Value,
+    pub data: Value,
 }
 
 impl Told {

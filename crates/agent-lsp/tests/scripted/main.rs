@@ -139,7 +139,9 @@ fn main() {
             the_check_of_an_earlier_write_is_not_taken_for_that_of_this_one
             a_check_that_begins_when_it_was_given_up_is_not_taken_for_the_next
             a_batch_is_checked_by_one_check_of_everything
-            a_check_that_could_not_run_is_not_clean;
+            a_check_that_could_not_run_is_not_clean
+            what_depends_on_a_crate_with_errors_is_not_clean
+            a_check_that_ends_with_a_build_script_is_not_clean;
         writes:
             a_write_tells_what_it_broke_and_what_it_fixed
             what_was_broken_before_the_first_write_is_not_news
