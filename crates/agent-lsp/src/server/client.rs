@@ -126,6 +126,7 @@ impl Client {
             logs_when_ready: start.row.logs_when_ready.clone(),
             folder: folder.clone(),
         };
+            unloaded: start.row.unloaded.clone(),
         let connection = Connection::open(output, input, inbox);
         let section = start.row.initialization_section.as_deref();
         let options = section.map(|section| start.settings[section].clone());

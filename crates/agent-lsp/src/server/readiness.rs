@@ -20,6 +20,9 @@ const GRACE: Duration = Duration::from_millis(200);
 /// How long a server may take to log that it knows its files; one that says nothing by then does not say it.
 const LOGS_WITHIN: Duration = Duration::from_secs(30);
 
+/// How long it may take to show that it could not read the project, once it has logged that.
+const SHOWS_WITHIN: Duration = Duration::from_secs(10);
+
 /// Whether a server knows the project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Readiness {
@@ -82,6 +85,9 @@ impl Client {
         if let Some(work) = self.working(state) {
             return Readiness::Busy(work);
         }
+        if let Some(why) = self.unloaded_in(state) {
+            return Readiness::Busy(why);
+        }
         let logs = self.start.row.logs_when_ready.is_some();
         if logs && !state.knows_files && self.initialized.elapsed() < LOGS_WITHIN {
             return Readiness::Busy("looking for the project's files".to_owned());
@@ -94,6 +100,20 @@ impl Client {
             }
             _ => Readiness::Ready,
         }
+    }
+
+    /// Why it could not read the project, where it says so.
+    pub(super) fn unloaded(&self) -> Option<String> {
+        self.unloaded_in(&self.told.look())
+    }
+
+    fn unloaded_in(&self, state: &State) -> Option<String> {
+        let shows = &self.start.row.unloaded.as_ref()?.shows;
+        if state.progress().values().any(|running| running.title == *shows) {
+            return self.working(state);
+        }
+        let logged = state.unloaded.is_some_and(|logged| logged.elapsed() < SHOWS_WITHIN);
+        logged.then(|| "it could not read the project".to_owned())
     }
 
     /// The work that the server is at, in its words; a check after a save is none that matters here.

@@ -124,6 +124,10 @@ impl Client {
             self.exit_seen().await;
             return read.snapshot(&[], 0, Settled::No("the server ended".to_owned()));
         }
+        // It may have logged so since it was found to be ready, and have published in between.
+        if let Some(why) = self.unloaded() {
+            return read.snapshot(&[], 0, Settled::No(format!("not ready: {why}")));
+        }
         if self.has_text(file, &sent.synced.document) {
             return snapshot;
         }

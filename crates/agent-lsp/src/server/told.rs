@@ -64,6 +64,8 @@ pub(crate) struct State {
     pub refreshes: u64,
     /// Whether it logged that it knows its files.
     pub knows_files: bool,
+    /// When it logged that it could not read the project, until it shows that.
+    pub unloaded: Option<Instant>,
     /// Nothing more will be told.
     gone: bool,
     sequence: u64,
@@ -400,6 +402,19 @@ impl State {
             }
             // Partial results, which this client does not ask for.
             _ => {}
+        }
+    }
+
+    /// It logged that it could not read the project.
+    pub(crate) fn set_unloaded(&mut self) {
+        self.unloaded = Some(Instant::now());
+    }
+
+    /// What it logged is known by its progress, where one of this title runs, or the last one that ended had it.
+    pub(crate) fn shown(&mut self, title: &str) {
+        let runs = self.progress.values().any(|running| running.title == title);
+        if runs || self.ended.back().is_some_and(|end| end.title == title) {
+            self.unloaded = None;
         }
     }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{
     Case,
-    servers::{CLANGD, Live, RUST_ANALYZER, TSC, TYPESCRIPT_LANGUAGE_SERVER},
+    servers::{CLANGD, GOPLS, Live, RUST_ANALYZER, TSC, TYPESCRIPT_LANGUAGE_SERVER},
     session::Session,
 };
 
@@ -41,6 +41,9 @@ pub(crate) fn cases() -> Vec<(&'static Live, &'static str, Case)> {
         }),
         (&RUST_ANALYZER, "a_dependency_that_cannot_be_had_confirms_nothing", |live| {
             Box::pin(a_dependency_that_cannot_be_had_confirms_nothing(live))
+        }),
+        (&GOPLS, "a_module_that_does_not_load_is_not_clean", |live| {
+            Box::pin(a_module_that_does_not_load_is_not_clean(live))
         }),
         (&RUST_ANALYZER, "two_binaries_written_at_once_are_both_checked", |live| {
             Box::pin(two_binaries_written_at_once_are_both_checked(live))
@@ -195,6 +198,21 @@ async fn a_dependency_that_cannot_be_had_confirms_nothing(live: &'static Live) {
     let wants = format!("{manifest}\n[dependencies]\nnone = {{ path = \"../none\" }}\n");
     session.write("Cargo.toml", Some(&wants)).await;
     break_unseen(&session, "").await;
+}
+
+// spec: LSP-16
+async fn a_module_that_does_not_load_is_not_clean(live: &'static Live) {
+    for _ in 0..2 {
+        let session = Session::hasty(live);
+        let module = session.read("go.mod");
+        session.put("go.mod", &format!("{module}\nnonsense go1.99\n"));
+        session.put(live.language.main, "package main\n\nfunc main() {\n\tvar x int = \"a\"\n}\n");
+        let found = session.diagnostics(live.language.main).await;
+        assert_eq!(found["state"], "unknown", "{found:#}");
+        session.put("go.mod", &module);
+        let found = session.diagnostics(live.language.main).await;
+        assert_eq!(found["state"], "dirty", "{found:#}");
+    }
 }
 
 /// By the save of a binary's file rust-analyzer checks that binary alone, even where another one's was saved right after it.
