@@ -65,6 +65,7 @@ pub(crate) struct Supervisor {
     trust: Trust,
     idle_after: Duration,
     restart_after: Duration,
+    stuck_after: Duration,
     closed: AtomicBool,
     disk: Arc<Disk>,
     slots: Mutex<BTreeMap<Key, Arc<Slot>>>,
@@ -94,6 +95,7 @@ impl Supervisor {
             trust,
             idle_after: waits.idle,
             restart_after: waits.restart,
+            stuck_after: waits.stuck,
             closed: AtomicBool::new(false),
             slots: Mutex::default(),
         })

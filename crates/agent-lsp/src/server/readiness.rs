@@ -7,6 +7,7 @@ use std::{
 
 use super::{
     client::Client,
+    settle::words,
     told::{MESSAGE_CHARS, State},
 };
 use crate::table::{Ready, Wait};
@@ -63,6 +64,9 @@ impl Client {
     }
 
     fn readiness_in(&self, state: &State) -> Readiness {
+        if let Some(stuck) = self.stuck() {
+            return Readiness::Unhealthy(words(&stuck));
+        }
         if let Some(status) = state.status() {
             if status.health == "error" {
                 let clip = |why: &String| why.chars().take(MESSAGE_CHARS).collect();

@@ -475,6 +475,10 @@ pub(crate) fn words(error: &CallError) -> String {
             "the server reads nothing, so it was ended: {bytes} bytes wait for it, and it took none for {:.1} s",
             long.as_secs_f64()
         ),
+        CallError::Stuck { bytes, long } => format!(
+            "the server has not read {bytes} bytes for {:.0} s, so it is asked nothing until it does; `lsp reload` starts it anew",
+            long.as_secs_f64()
+        ),
         CallError::InnerEnded => "its tsserver ended, so it was ended too; ask again".to_owned(),
         CallError::TimedOut { unread: Some((bytes, long)) } => format!(
             "the server did not answer in time and has not read {bytes} bytes for {:.1} s",

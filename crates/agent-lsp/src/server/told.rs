@@ -135,15 +135,15 @@ pub(crate) struct Progress {
 #[derive(Clone, Debug)]
 pub(crate) struct Ended {
     pub token: String,
+    pub title: String,
     /// What the server had told when it began.
     pub began: u64,
-    pub title: String,
     /// When it ended.
     pub at: Instant,
-}
-
     /// What it said last that it was at.
     pub last_report: Option<String>,
+}
+
 /// What `experimental/serverStatus` said last.
 #[derive(Clone, Debug)]
 pub(crate) struct Status {

@@ -358,6 +358,7 @@ impl Supervisor {
             exit: process.exit_watch(),
             disk: Arc::clone(&self.disk),
             since,
+            stuck_after: self.stuck_after,
         };
         let initialized = async {
             tokio::select! {

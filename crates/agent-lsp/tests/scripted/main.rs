@@ -49,6 +49,7 @@ fn main() {
             diagnostics_of_odd_shapes_are_read
             a_server_that_writes_before_it_reads_is_drained
             a_server_that_reads_nothing_costs_a_call_its_time_and_no_more
+            a_server_that_has_long_read_nothing_is_asked_nothing_and_said_to_be_stuck
             a_server_too_far_behind_is_ended_and_that_is_said
             a_dropped_call_is_cancelled_and_its_late_answer_harms_nothing
             a_call_that_ran_out_of_time_is_cancelled
