@@ -332,6 +332,11 @@ impl Supervisor {
         let found = found.map_err(|missing| {
             NoServer::without_program(id, missing.to_string(), &slot.row.install)
         })?;
+        if self.trust == Trust::Untrusted
+            && let Some(own) = trust::handed_on(&found.path, &self.workspace, &slot.key.root)
+        {
+            return Err(NoServer::untrusted(id, &self.shown(&own)));
+        }
         // From here on it is told of changes; what it reads by itself it reads later.
         let disk = Arc::clone(&self.disk);
         let since = tokio::task::spawn_blocking(move || disk.begin()).await;

@@ -44,6 +44,9 @@ const VERSIONS: [(&str, &[&str]); 8] = [
 
 const FOLDER: &[&str] = &["/", "\\"];
 
+/// The program that Volta's links lead to.
+const SHIM: &str = "volta-shim";
+
 /// The variables that name a folder of programs.
 const FOLDERS: [&str; 2] = ["VIRTUAL_ENV", "CONDA_PREFIX"];
 
@@ -56,6 +59,20 @@ pub(super) fn named_by(workspace: &Workspace, root: &Path, row: &Server) -> Opti
             VERSIONS.iter().find_map(|(file, with)| with_any(folder, file, with.iter().copied()))
         })
     })
+}
+
+/// The checkout's program that is run in the place of the one that was found: Volta's shim hands on to that of a package that
+/// the project depends on.
+pub(super) fn handed_on(program: &Path, workspace: &Workspace, root: &Path) -> Option<PathBuf> {
+    let stands_for = program.canonicalize().ok()?;
+    if stands_for.file_stem()? != SHIM {
+        return None;
+    }
+    let own = Path::new("node_modules/.bin").join(program.file_name()?);
+    folders(workspace, root)
+        .into_iter()
+        .map(|folder| folder.join(&own))
+        .find(|path| path.symlink_metadata().is_ok())
 }
 
 /// The root and the folders above it, as far as the checkout goes: to the root of the run, and on to the top
@@ -141,4 +158,34 @@ pub(super) fn passed_over(found: &Found) -> Option<String> {
     let refused = found.passed_over.iter().filter(|passed| passed.why == Why::NotTrusted);
     let refused: Vec<_> = refused.map(ToString::to_string).collect();
     (!refused.is_empty()).then(|| refused.join("; "))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_shim_that_hands_on_to_a_program_of_the_checkout_is_told() {
+        let outer = tempfile::tempdir().unwrap();
+        let (home, root) = (outer.path().join("home"), outer.path().join("checkout"));
+        let local = root.join("node_modules/.bin");
+        for folder in [&home, &local, &root.join("src")] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        fs::write(home.join("volta-shim"), "").unwrap();
+        fs::write(home.join("other"), "").unwrap();
+        symlink("volta-shim", home.join("tsc")).unwrap();
+        symlink("other", home.join("tsgo")).unwrap();
+        let workspace = Workspace::open(&root).unwrap();
+        let root = workspace.roots()[0].path().to_owned();
+        let told = |name: &str| handed_on(&home.join(name), &workspace, &root.join("src"));
+        assert_eq!(told("tsc"), None);
+        for name in ["tsc", "tsgo"] {
+            fs::write(local.join(name), "").unwrap();
+        }
+        assert_eq!(told("tsc"), Some(root.join("node_modules/.bin/tsc")));
+        assert_eq!(told("tsgo"), None);
+    }
 }
