@@ -22,6 +22,9 @@ pub(crate) fn of_call(
         (CallError::Stopped, None, _) => {
             (ErrorKind::Failed, "server_failed", format!("{id} ended before it answered"))
         }
+        (CallError::Stuck { .. }, None, _) => {
+            (ErrorKind::Unavailable, "not_ready", format!("{id}: {}", words(error)))
+        }
         (CallError::TimedOut { .. }, None, Readiness::Busy(work)) => (
             ErrorKind::Timeout,
             "not_ready",

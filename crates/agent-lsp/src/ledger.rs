@@ -54,6 +54,8 @@ struct Waiting {
     renaming: Vec<Renaming>,
     /// The names of what the write changed.
     names: Vec<String>,
+    /// Whether the file was written by an earlier write, of which nothing could be said.
+    is_owed: bool,
 }
 
 /// What is known of a file from before the write that is waited for.
@@ -162,6 +164,8 @@ pub enum Since {
     ThisEdit,
     /// There was no snapshot before the write: it may be older.
     PerhapsBefore,
+    /// There was none since an earlier write of the file itself, which may have made it.
+    EarlierEdit,
 }
 
 impl Written {
@@ -307,7 +311,10 @@ impl Ledger {
                         report.others.looked_at.insert(file.clone());
                     }
                     let earlier = self.pending.remove(&pair(&file, &server));
-                    let waiting = mine.merged(earlier);
+                    let was_written = |earlier: &Waiting| earlier.origin == Origin::Written;
+                    let is_owed =
+                        mine.origin == Origin::Other && earlier.as_ref().is_some_and(was_written);
+                    let waiting = Waiting { is_owed, ..mine.merged(earlier) };
                     self.tell(&mut report, &file, &server, now, &waiting);
                 }
                 Snapshot::Unsettled(why) => {
@@ -395,8 +402,8 @@ impl Ledger {
             Some(known) => {
                 let (new, fixed) = diff(known, &now, &waiting.fresh);
                 let (new, fixed) = without_renamed(new, fixed, &waiting.renaming);
-                let new =
-                    new.into_iter().map(|diagnostic| New { diagnostic, since: Since::ThisEdit });
+                let since = if waiting.is_owed { Since::EarlierEdit } else { Since::ThisEdit };
+                let new = new.into_iter().map(|diagnostic| New { diagnostic, since });
                 (new.collect::<Vec<_>>(), fixed)
             }
             None => {

@@ -23,7 +23,7 @@ pub mod uri;
 
 pub use crate::{
     lsp::{
-        ANSWER_WITHIN, BASELINE_WAITS, CHECK_WITHIN, Lsp, LspBuilder, WRITE_WAITS,
+        ANSWER_WITHIN, BASELINE_WAITS, CHECK_WITHIN, Lsp, LspBuilder, STUCK_AFTER, WRITE_WAITS,
         WRITE_WAITS_FOR_START, Waits,
     },
     query::{

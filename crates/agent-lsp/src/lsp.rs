@@ -33,6 +33,9 @@ pub const WRITE_WAITS_FOR_START: Duration = Duration::from_secs(5);
 /// How long a file's first write waits for the diagnostics of the text before it.
 pub const BASELINE_WAITS: Duration = Duration::from_millis(300);
 
+/// How long a server may leave unread what waits for it: one that is at work may, but not for so long.
+pub const STUCK_AFTER: Duration = Duration::from_secs(60);
+
 /// How long a project's check may take.
 pub const CHECK_WITHIN: Duration = Duration::from_secs(300);
 
@@ -79,6 +82,8 @@ pub struct Waits {
     /// After a server's first crash, before it is started again: [`RESTART_AFTER`]. Four times as long after the
     /// second; after the third it is not.
     pub restart: Duration,
+    /// A server that reads nothing of what waits for it, before it is asked nothing more: [`STUCK_AFTER`].
+    pub stuck: Duration,
 }
 
 /// Makes an [`Lsp`].
@@ -102,6 +107,7 @@ impl Default for Waits {
             check: CHECK_WITHIN,
             idle: IDLE_AFTER,
             restart: RESTART_AFTER,
+            stuck: STUCK_AFTER,
         }
     }
 }

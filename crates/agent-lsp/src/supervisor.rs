@@ -65,6 +65,7 @@ pub(crate) struct Supervisor {
     trust: Trust,
     idle_after: Duration,
     restart_after: Duration,
+    stuck_after: Duration,
     closed: AtomicBool,
     disk: Arc<Disk>,
     slots: Mutex<BTreeMap<Key, Arc<Slot>>>,
@@ -94,6 +95,7 @@ impl Supervisor {
             trust,
             idle_after: waits.idle,
             restart_after: waits.restart,
+            stuck_after: waits.stuck,
             closed: AtomicBool::new(false),
             slots: Mutex::default(),
         })
@@ -271,9 +273,13 @@ impl Supervisor {
         if self.trust == Trust::Trusted {
             return None;
         }
-        let file = trust::named_by(&self.workspace, root, row)?;
-        let inside = self.workspace.contain(&file);
-        Some(inside.map_or_else(|| file.display().to_string(), |file| self.workspace.show(&file)))
+        Some(self.shown(&trust::named_by(&self.workspace, root, row)?))
+    }
+
+    /// A path of the checkout, which may lie above the run.
+    fn shown(&self, path: &Path) -> String {
+        let inside = self.workspace.contain(path);
+        inside.map_or_else(|| path.display().to_string(), |file| self.workspace.show(&file))
     }
 
     /// Finds a program for a root by the run's trust.

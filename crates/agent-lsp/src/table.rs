@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::{checks::CheckKind, roots::WorkspaceKind};
 
 pub use error::{TableError, TableErrorKind};
-pub use wait::{Check, Ready, Rebuild, Starts, Wait};
+pub use wait::{Check, LeavesOut, Ready, Rebuild, Starts, Wait};
 
 const BUNDLED: &str = include_str!("../servers.toml");
 
@@ -61,6 +61,9 @@ pub struct Server {
     /// nothing else shows it.
     #[serde(default)]
     pub logs_when_ready: Option<String>,
+    /// How it says that it could not read the project, where what it published until then is of nothing.
+    #[serde(default)]
+    pub unloaded: Option<Unloaded>,
     /// How long it takes to read a file that it was told of as changed, where it answers from the old text until
     /// then; 0 where it reads first and answers then.
     #[serde(default)]
@@ -117,6 +120,34 @@ pub enum Naming {
         /// The texts.
         with: Vec<String>,
     },
+    /// By having something else in it than what is known to be harmless. A file that cannot be read has.
+    Other {
+        /// The file.
+        file: String,
+        /// What is harmless.
+        other_than: Known,
+    },
+}
+
+/// What a file may hold without harm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Known {
+    /// The name of a channel of rustup, by itself or as TOML, with its components, targets and profile.
+    RustupChannel,
+}
+
+/// How a server says that it could not read the project. It logs that before it publishes anything, and shows it for as long
+/// as it is so a little later.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Unloaded {
+    /// A part of what it logs.
+    pub logs: String,
+    /// The title of the progress that runs then.
+    pub shows: String,
 }
 
 /// What a server is good for.

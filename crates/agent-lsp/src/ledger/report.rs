@@ -102,7 +102,7 @@ pub struct WriteDiagnostics {
     pub new: Vec<Diagnostic>,
     /// How many are new.
     pub new_total: usize,
-    /// The errors of files of which nothing is known from before the write, at most 50: new ones among them or not.
+    /// The errors of files of which nothing is known from right before the write, at most 50: new ones among them or not.
     pub perhaps_new: Vec<Diagnostic>,
     /// The files beside the written ones.
     pub others: OthersData,
@@ -183,7 +183,7 @@ impl Report {
                 let Diagnostic { severity, line, column, message, .. } = &new.diagnostic;
                 // Of what may be older, what speaks of the change comes first.
                 let is_likely = names.iter().any(|name| message.contains(name.as_str()));
-                let is_older = new.since == Since::PerhapsBefore && !is_likely;
+                let is_older = new.since != Since::ThisEdit && !is_likely;
                 (*severity, is_older, *line, *column)
             });
             let mut kept: Vec<New> = Vec::with_capacity(news.new.len());
@@ -254,6 +254,9 @@ impl Report {
         print_files(&mut out, "new in other files", &others, limits.0, limits.1);
         let title = "perhaps new in other files, of which nothing is known from before";
         print_files(&mut out, title, &others_in_doubt, limits.0, limits.1);
+        let owed = self.of(Origin::Other, Since::EarlierEdit);
+        let title = "perhaps of an earlier write, in other files that were not looked at since it";
+        print_files(&mut out, title, &owed, limits.0, limits.1);
         let (hidden, fixed): (Vec<_>, Vec<_>) =
             self.fixed.iter().partition(|gone| self.may_be_hidden(gone));
         if !fixed.is_empty() {
@@ -297,7 +300,7 @@ impl Report {
             why: self.why(),
             new: first(&mut since(Since::ThisEdit)),
             new_total: since(Since::ThisEdit).count(),
-            perhaps_new: first(&mut since(Since::PerhapsBefore)),
+            perhaps_new: first(&mut since(Since::PerhapsBefore).chain(since(Since::EarlierEdit))),
             others: self.others.data(beside.len(), self.is_waited_for()),
             fixed: first(&mut self.fixed.iter().filter(|gone| !self.may_be_hidden(gone))),
             fixed_untold: self.untold.iter().filter(|gone| !self.may_be_hidden(gone)).count(),
@@ -534,7 +537,7 @@ fn describe(new: &New) -> String {
     let source = source.as_deref().map(|source| format!(" ({source})")).unwrap_or_default();
     let since = match new.since {
         Since::ThisEdit => "",
-        Since::PerhapsBefore => " (may predate this edit)",
+        Since::PerhapsBefore | Since::EarlierEdit => " (may predate this edit)",
     };
     format!("{line}:{column} {}{code} {message}{source}{since}", severity.as_str())
 }

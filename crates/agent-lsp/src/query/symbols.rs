@@ -175,7 +175,7 @@ impl Lsp {
                 }
                 Err(error) => {
                     worst = match &error {
-                        CallError::TimedOut { .. } => Evidence::TimedOut,
+                        CallError::TimedOut { .. } | CallError::Stuck { .. } => Evidence::TimedOut,
                         CallError::Stopped | CallError::InnerEnded | CallError::Deaf { .. } => {
                             Evidence::Crashed
                         }

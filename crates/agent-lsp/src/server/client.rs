@@ -63,6 +63,8 @@ pub(crate) struct Start {
     pub since: Cursor,
     /// Waits for the end of its process.
     pub exit: ExitWatch,
+    /// After how long without reading it is asked nothing more.
+    pub stuck_after: Duration,
 }
 
 /// A server that was initialized.
@@ -124,9 +126,10 @@ impl Client {
             told: Arc::clone(&told),
             settings: start.settings.clone(),
             logs_when_ready: start.row.logs_when_ready.clone(),
+            unloaded: start.row.unloaded.clone(),
             folder: folder.clone(),
         };
-        let connection = Connection::open(output, input, inbox);
+        let connection = Connection::open(output, input, inbox, start.stuck_after);
         let section = start.row.initialization_section.as_deref();
         let options = section.map(|section| start.settings[section].clone());
         let params = json!({
@@ -206,6 +209,12 @@ impl Client {
     /// Fails what is asked of it and whatever will be.
     pub(crate) fn give_up(&self) {
         self.connection.give_up();
+    }
+
+    /// Why it is asked nothing, where it has not read for long.
+    pub(crate) fn stuck(&self) -> Option<CallError> {
+        let queued = self.connection.stuck()?;
+        Some(CallError::Stuck { bytes: queued.bytes, long: queued.stalled })
     }
 
     /// Why it was ended, where it did not end by itself.

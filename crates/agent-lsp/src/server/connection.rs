@@ -63,6 +63,8 @@ pub(crate) enum CallError {
     },
     /// What it hands its questions to ended, and so it answered with nothing.
     InnerEnded,
+    /// It was not asked, since this many bytes wait for it and it has taken none for so long.
+    Stuck { bytes: usize, long: Duration },
     /// It was ended, since more bytes waited for it than are kept, and it had taken none for so long.
     Deaf { bytes: usize, long: Duration },
     /// It answered with an error.
@@ -79,6 +81,8 @@ pub(crate) struct Connection {
     ended: Arc<watch::Sender<bool>>,
     /// Why it was given up, where it did not end by itself.
     given_up: Arc<OnceLock<CallError>>,
+    /// After how long without reading it is asked nothing more.
+    stuck_after: Duration,
     _tasks: JoinSet<()>,
 }
 
@@ -88,6 +92,7 @@ impl Connection {
         output: impl AsyncRead + Send + Unpin + 'static,
         input: impl AsyncWrite + Send + Unpin + 'static,
         inbox: Inbox,
+        stuck_after: Duration,
     ) -> Self {
         let calls = Arc::new(Calls::default());
         let told = Arc::clone(&inbox.told);
@@ -112,7 +117,7 @@ impl Connection {
             tells.send_replace(true);
             over.end();
         });
-        Self { socket, calls, writer, told, ended, given_up, _tasks: tasks }
+        Self { socket, calls, writer, told, ended, given_up, stuck_after, _tasks: tasks }
     }
 
     /// Waits until nothing can be asked any more.
@@ -135,6 +140,12 @@ impl Connection {
         self.give_up();
     }
 
+    /// What waits for a server that has read nothing for longer than one that is at work does.
+    pub(crate) fn stuck(&self) -> Option<Queued> {
+        let queued = self.writer.queued();
+        (queued.bytes > 0 && queued.stalled >= self.stuck_after).then_some(queued)
+    }
+
     /// Fails the calls under way and all that follow: the server is gone, be it that somebody else holds
     /// its output open.
     pub(crate) fn give_up(&self) {
@@ -151,6 +162,9 @@ impl Connection {
     where
         R: Request<Params = Value, Result = Value>,
     {
+        if let Some(Queued { bytes, stalled, .. }) = self.stuck() {
+            return Err(CallError::Stuck { bytes, long: stalled });
+        }
         let call = Call { calls: &self.calls, writer: &self.writer, token: self.calls.begin() };
         let marked = json!({ TOKEN: call.token, PARAMS: params });
         let answered = async {

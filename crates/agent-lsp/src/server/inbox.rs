@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tower_service::Service;
 
 use super::told::Told;
-use crate::uri;
+use crate::{table::Unloaded, uri};
 
 /// The answering side of a connection.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(crate) struct Inbox {
     pub settings: Value,
     /// A part of what it logs once it knows its files.
     pub logs_when_ready: Option<String>,
+    /// How it says that it could not read the project.
+    pub unloaded: Option<Unloaded>,
     pub folder: WorkspaceFolder,
 }
 
@@ -131,8 +133,16 @@ impl Inbox {
                 if self.logs_when_ready.as_deref().is_some_and(|part| logged.contains(part)) {
                     self.told.change(|state| state.knows_files = true);
                 }
+                if self.unloaded.as_ref().is_some_and(|unloaded| logged.contains(&unloaded.logs)) {
+                    self.told.change(|state| state.set_unloaded());
+                }
             }
-            "$/progress" => self.told.change(|state| state.set_progress(&params)),
+            "$/progress" => self.told.change(|state| {
+                state.set_progress(&params);
+                if let Some(unloaded) = &self.unloaded {
+                    state.shown(&unloaded.shows);
+                }
+            }),
             "experimental/serverStatus" => self.told.change(|state| state.set_status(&params)),
             // Dart says so that it analyses; the words are those of other servers' progress.
             "$/analyzerStatus" => self.told.change(|state| {

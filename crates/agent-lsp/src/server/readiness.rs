@@ -5,7 +5,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{client::Client, told::State};
+use super::{
+    client::Client,
+    settle::words,
+    told::{MESSAGE_CHARS, State},
+};
 use crate::table::{Ready, Wait};
 
 /// How often a server that is at work is looked at without a word from it.
@@ -16,6 +20,9 @@ const GRACE: Duration = Duration::from_millis(200);
 
 /// How long a server may take to log that it knows its files; one that says nothing by then does not say it.
 const LOGS_WITHIN: Duration = Duration::from_secs(30);
+
+/// How long it may take to show that it could not read the project, once it has logged that.
+const SHOWS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Whether a server knows the project.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,9 +64,13 @@ impl Client {
     }
 
     fn readiness_in(&self, state: &State) -> Readiness {
+        if let Some(stuck) = self.stuck() {
+            return Readiness::Unhealthy(words(&stuck));
+        }
         if let Some(status) = state.status() {
             if status.health == "error" {
-                let why = status.message.clone();
+                let clip = |why: &String| why.chars().take(MESSAGE_CHARS).collect();
+                let why: Option<String> = status.message.as_ref().map(clip);
                 return Readiness::Unhealthy(
                     why.unwrap_or_else(|| "it gives no reason".to_owned()),
                 );
@@ -78,6 +89,9 @@ impl Client {
         if let Some(work) = self.working(state) {
             return Readiness::Busy(work);
         }
+        if let Some(why) = self.unloaded_in(state) {
+            return Readiness::Busy(why);
+        }
         let logs = self.start.row.logs_when_ready.is_some();
         if logs && !state.knows_files && self.initialized.elapsed() < LOGS_WITHIN {
             return Readiness::Busy("looking for the project's files".to_owned());
@@ -90,6 +104,20 @@ impl Client {
             }
             _ => Readiness::Ready,
         }
+    }
+
+    /// Why it could not read the project, where it says so.
+    pub(super) fn unloaded(&self) -> Option<String> {
+        self.unloaded_in(&self.told.look())
+    }
+
+    fn unloaded_in(&self, state: &State) -> Option<String> {
+        let shows = &self.start.row.unloaded.as_ref()?.shows;
+        if state.progress().values().any(|running| running.title == *shows) {
+            return self.working(state);
+        }
+        let logged = state.unloaded.is_some_and(|logged| logged.elapsed() < SHOWS_WITHIN);
+        logged.then(|| "it could not read the project".to_owned())
     }
 
     /// The work that the server is at, in its words; a check after a save is none that matters here.

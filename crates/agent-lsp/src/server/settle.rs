@@ -124,6 +124,10 @@ impl Client {
             self.exit_seen().await;
             return read.snapshot(&[], 0, Settled::No("the server ended".to_owned()));
         }
+        // It may have logged so since it was found to be ready, and have published in between.
+        if let Some(why) = self.unloaded() {
+            return read.snapshot(&[], 0, Settled::No(format!("not ready: {why}")));
+        }
         if self.has_text(file, &sent.synced.document) {
             return snapshot;
         }
@@ -469,6 +473,10 @@ pub(crate) fn words(error: &CallError) -> String {
         CallError::Stopped => "the server ended".to_owned(),
         CallError::Deaf { bytes, long } => format!(
             "the server reads nothing, so it was ended: {bytes} bytes wait for it, and it took none for {:.1} s",
+            long.as_secs_f64()
+        ),
+        CallError::Stuck { bytes, long } => format!(
+            "the server has not read {bytes} bytes for {:.0} s, so it is asked nothing until it does; `lsp reload` starts it anew",
             long.as_secs_f64()
         ),
         CallError::InnerEnded => "its tsserver ended, so it was ended too; ask again".to_owned(),

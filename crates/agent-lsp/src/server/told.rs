@@ -23,7 +23,10 @@ pub(crate) const MAX_PER_FILE: usize = 1_000;
 const MAX_BYTES: usize = 32 << 20;
 
 /// How many characters of a text of the server are kept.
-const MESSAGE_CHARS: usize = 300;
+pub(super) const MESSAGE_CHARS: usize = 300;
+
+/// How many of a status are: what of it matters may stand after the output of a program.
+const STATUS_CHARS: usize = 64 << 10;
 
 /// How many tokens of progress are kept that have ended.
 const MAX_ENDED: usize = 64;
@@ -61,6 +64,8 @@ pub(crate) struct State {
     pub refreshes: u64,
     /// Whether it logged that it knows its files.
     pub knows_files: bool,
+    /// When it logged that it could not read the project, until it shows that.
+    pub unloaded: Option<Instant>,
     /// Nothing more will be told.
     gone: bool,
     sequence: u64,
@@ -130,10 +135,13 @@ pub(crate) struct Progress {
 #[derive(Clone, Debug)]
 pub(crate) struct Ended {
     pub token: String,
+    pub title: String,
     /// What the server had told when it began.
     pub began: u64,
     /// When it ended.
     pub at: Instant,
+    /// What it said last that it was at.
+    pub last_report: Option<String>,
 }
 
 /// What `experimental/serverStatus` said last.
@@ -356,7 +364,10 @@ impl State {
         self.status = Some(Status {
             health: text(&value["health"]).unwrap_or_else(|| "ok".to_owned()),
             quiescent: value["quiescent"].as_bool().unwrap_or(true),
-            message: text(&value["message"]).filter(|message| !message.is_empty()),
+            message: value["message"]
+                .as_str()
+                .filter(|message| !message.is_empty())
+                .map(|message| message.chars().take(STATUS_CHARS).collect()),
         });
     }
 
@@ -385,10 +396,25 @@ impl State {
                 if self.ended.len() == MAX_ENDED {
                     self.ended.pop_front();
                 }
-                self.ended.push_back(Ended { token, began: progress.began, at: Instant::now() });
+                let Progress { began, title, message: last_report, .. } = progress;
+                let at = Instant::now();
+                self.ended.push_back(Ended { token, title, began, at, last_report });
             }
             // Partial results, which this client does not ask for.
             _ => {}
+        }
+    }
+
+    /// It logged that it could not read the project.
+    pub(crate) fn set_unloaded(&mut self) {
+        self.unloaded = Some(Instant::now());
+    }
+
+    /// What it logged is known by its progress, where one of this title runs, or the last one that ended had it.
+    pub(crate) fn shown(&mut self, title: &str) {
+        let runs = self.progress.values().any(|running| running.title == title);
+        if runs || self.ended.back().is_some_and(|end| end.title == title) {
+            self.unloaded = None;
         }
     }
 

@@ -332,6 +332,11 @@ impl Supervisor {
         let found = found.map_err(|missing| {
             NoServer::without_program(id, missing.to_string(), &slot.row.install)
         })?;
+        if self.trust == Trust::Untrusted
+            && let Some(own) = trust::handed_on(&found.path, &self.workspace, &slot.key.root)
+        {
+            return Err(NoServer::untrusted(id, &self.shown(&own)));
+        }
         // From here on it is told of changes; what it reads by itself it reads later.
         let disk = Arc::clone(&self.disk);
         let since = tokio::task::spawn_blocking(move || disk.begin()).await;
@@ -343,7 +348,7 @@ impl Supervisor {
             .stderr(Output::Tail);
         let program = match self.trust {
             Trust::Trusted => program,
-            Trust::Untrusted => trust::beside(program, &self.workspace),
+            Trust::Untrusted => trust::beside(program, &self.workspace, &slot.key.root),
         };
         let process = self.launcher.spawn(&program).await;
         let process = process.map_err(|error| NoServer::failed(id, error.to_string()))?;
@@ -358,6 +363,7 @@ impl Supervisor {
             exit: process.exit_watch(),
             disk: Arc::clone(&self.disk),
             since,
+            stuck_after: self.stuck_after,
         };
         let initialized = async {
             tokio::select! {

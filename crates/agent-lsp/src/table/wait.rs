@@ -107,6 +107,25 @@ pub struct Check {
     /// A part of the server's status message when a check could not run.
     #[serde(default)]
     pub fails: Option<String>,
+    /// A part of what its progress says of a program that it builds to run it: a check that ends with one may have ended
+    /// because that failed.
+    #[serde(default)]
+    pub builds: Option<String>,
+    /// What is left out after an error.
+    #[serde(default)]
+    pub leaves_out: LeavesOut,
+}
+
+/// What a compiler leaves out after an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum LeavesOut {
+    /// Nothing in other files.
+    #[default]
+    Nothing,
+    /// As cargo: the crates that depend on the one with the error.
+    DependentCrates,
 }
 
 impl Wait {

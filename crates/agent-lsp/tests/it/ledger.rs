@@ -367,6 +367,26 @@ fn a_late_list_that_comes_with_the_next_write_is_told_whole() {
 
 // spec: LSP-13
 #[test]
+fn what_an_earlier_write_may_have_made_is_not_new_of_the_write_that_shows_it() {
+    let mut ledger = knowing(&[]);
+    ledger.baseline("b.py", SERVER, vec![of_file("b.py", 1, "kept the check from a.py")]);
+    ledger.settle(&[Written::new("a.py", Some(""), Some(""))], vec![unsettled("a.py", slow())]);
+    let observed = vec![settled("b.py", &[]), settled("a.py", &[error(1, "m")])];
+    let report = ledger.settle(&[Written::new("b.py", Some(""), Some(""))], observed);
+    assert_eq!(report.new[0].new[0].since, Since::EarlierEdit);
+    let data = report.data();
+    assert_eq!((data.new_total, data.perhaps_new.len()), (0, 1));
+    let title =
+        "perhaps of an earlier write, in other files that were not looked at since it: 1 error";
+    assert!(report.text().contains(title), "{}", report.text());
+    // The one after it is its own.
+    let observed = vec![settled("b.py", &[]), settled("a.py", &[error(1, "m"), error(2, "n")])];
+    let report = ledger.settle(&[Written::new("b.py", Some(""), Some(""))], observed);
+    assert_eq!(report.new[0].new[0].since, Since::ThisEdit);
+}
+
+// spec: LSP-13
+#[test]
 fn without_a_snapshot_from_before_only_errors_are_told_and_said_to_be_perhaps_older() {
     let mut ledger = Ledger::new();
     assert!(ledger.needs_baseline("a.py", SERVER));

@@ -1,6 +1,6 @@
 use std::{collections::BTreeMap, path::Path};
 
-use agent_lsp::table::{Naming, Role, Server, ServerTable, TableErrorKind, Trust, Wait};
+use agent_lsp::table::{Known, Naming, Role, Server, ServerTable, TableErrorKind, Trust, Wait};
 use serde_json::json;
 
 fn ids(path: &str) -> Vec<String> {
@@ -234,11 +234,10 @@ fn what_a_checkout_may_name_for_a_server_is_known() {
     let of = |id: &str| table.by_id(id).unwrap().untrusted_without.clone();
     let there = |name: &str| Naming::There(name.to_owned());
     assert!(of("rust-analyzer").contains(&there(".cargo/config.toml")));
-    let toolchain = Naming::With {
-        file: "rust-toolchain.toml".to_owned(),
-        with: vec!["path".to_owned(), "\\".to_owned()],
-    };
-    assert!(of("rust-analyzer").contains(&toolchain));
+    for file in ["rust-toolchain.toml", "rust-toolchain"] {
+        let toolchain = Naming::Other { file: file.to_owned(), other_than: Known::RustupChannel };
+        assert!(of("rust-analyzer").contains(&toolchain));
+    }
     assert_eq!(of("basedpyright"), [there(".venv/bin/python")]);
     assert_eq!(of("typescript-language-server")[0], there("node_modules/typescript"));
     // Where a build is code, each marker of a project is enough.

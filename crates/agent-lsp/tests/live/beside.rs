@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{
     Case,
-    servers::{CLANGD, Live, RUST_ANALYZER, TSC, TYPESCRIPT_LANGUAGE_SERVER},
+    servers::{CLANGD, GOPLS, Live, RUST_ANALYZER, TSC, TYPESCRIPT_LANGUAGE_SERVER},
     session::Session,
 };
 
@@ -32,6 +32,18 @@ pub(crate) fn cases() -> Vec<(&'static Live, &'static str, Case)> {
         }),
         (&RUST_ANALYZER, "a_check_that_cannot_run_confirms_nothing", |live| {
             Box::pin(a_check_that_cannot_run_confirms_nothing(live))
+        }),
+        (&RUST_ANALYZER, "what_depends_on_a_broken_library_is_not_confirmed", |live| {
+            Box::pin(what_depends_on_a_broken_library_is_not_confirmed(live))
+        }),
+        (&RUST_ANALYZER, "a_build_script_that_fails_confirms_nothing", |live| {
+            Box::pin(a_build_script_that_fails_confirms_nothing(live))
+        }),
+        (&RUST_ANALYZER, "a_dependency_that_cannot_be_had_confirms_nothing", |live| {
+            Box::pin(a_dependency_that_cannot_be_had_confirms_nothing(live))
+        }),
+        (&GOPLS, "a_module_that_does_not_load_is_not_clean", |live| {
+            Box::pin(a_module_that_does_not_load_is_not_clean(live))
         }),
         (&RUST_ANALYZER, "two_binaries_written_at_once_are_both_checked", |live| {
             Box::pin(two_binaries_written_at_once_are_both_checked(live))
@@ -131,6 +143,76 @@ async fn a_check_that_cannot_run_confirms_nothing(live: &'static Live) {
     assert!(!found.text.contains("confirmed"), "{}", found.text);
     let found = session.diagnostics(language.main).await;
     assert_ne!(found["state"], "clean", "{found:#}");
+}
+
+/// What rustc alone finds, once it comes to the crate.
+const MOVED_TWICE: &str = "#[allow(dead_code)]\nfn twice() {\n    let text = String::new();\n    drop(text);\n    drop(text);\n}\n";
+
+/// Makes a program that rustc alone finds broken, which cargo does not come to, and finds nothing of it confirmed.
+async fn break_unseen(session: &Session, why: &str) {
+    let main = session.language.main;
+    let broken = session.read(main) + MOVED_TWICE;
+    let told = session.write(main, Some(&broken)).await;
+    assert!(!told.text.contains("confirmed"), "{}", told.text);
+    assert_eq!(told.data["state"], "unknown", "{:#}", told.data);
+    let found = session.diagnostics(main).await;
+    assert_eq!(found["state"], "unknown", "{found:#}");
+    assert!(found["why"].as_str().unwrap().contains(why), "{found:#}");
+}
+
+// spec: LSP-04, LSP-13
+async fn what_depends_on_a_broken_library_is_not_confirmed(live: &'static Live) {
+    let session = Session::new(live);
+    let (library, sound) = ("src/lib.rs", "pub fn weight() -> u32 {\n    12\n}\n");
+    session.put(library, sound);
+    for file in [live.language.main, library] {
+        assert_eq!(session.diagnostics(file).await["state"], "clean");
+    }
+    let broken = sound.replace("12", "\"12\"");
+    let told = session.write(library, Some(&broken)).await;
+    assert_eq!((&told.data["new_total"], &told.data["state"]), (&1.into(), &"dirty".into()));
+    break_unseen(&session, "the check ended with errors in src/lib.rs").await;
+
+    let told = session.write(library, Some(sound)).await;
+    assert!(told.text.contains("E0382"), "{}", told.text);
+    // By whichever look it was found, the write that mended the library did not make it.
+    let own = told.text.rsplit("since the last result").next().unwrap();
+    assert!(!own.contains("new in other files"), "{}", told.text);
+    let found = session.diagnostics(live.language.main).await;
+    assert_eq!(codes(&found), ["E0382"], "{found:#}");
+}
+
+// spec: LSP-04, LSP-16
+async fn a_build_script_that_fails_confirms_nothing(live: &'static Live) {
+    let session = Session::new(live);
+    assert_eq!(session.diagnostics(live.language.main).await["state"], "clean");
+    session.write("build.rs", Some("fn main() {\n    panic!(\"no\");\n}\n")).await;
+    break_unseen(&session, "").await;
+}
+
+// spec: LSP-04, LSP-16
+async fn a_dependency_that_cannot_be_had_confirms_nothing(live: &'static Live) {
+    let session = Session::new(live);
+    assert_eq!(session.diagnostics(live.language.main).await["state"], "clean");
+    let manifest = session.read("Cargo.toml");
+    let wants = format!("{manifest}\n[dependencies]\nnone = {{ path = \"../none\" }}\n");
+    session.write("Cargo.toml", Some(&wants)).await;
+    break_unseen(&session, "").await;
+}
+
+// spec: LSP-16
+async fn a_module_that_does_not_load_is_not_clean(live: &'static Live) {
+    for _ in 0..2 {
+        let session = Session::hasty(live);
+        let module = session.read("go.mod");
+        session.put("go.mod", &format!("{module}\nnonsense go1.99\n"));
+        session.put(live.language.main, "package main\n\nfunc main() {\n\tvar x int = \"a\"\n}\n");
+        let found = session.diagnostics(live.language.main).await;
+        assert_eq!(found["state"], "unknown", "{found:#}");
+        session.put("go.mod", &module);
+        let found = session.diagnostics(live.language.main).await;
+        assert_eq!(found["state"], "dirty", "{found:#}");
+    }
 }
 
 /// By the save of a binary's file rust-analyzer checks that binary alone, even where another one's was saved right after it.

@@ -71,9 +71,96 @@ pub(crate) fn cases() -> Vec<(&'static Live, &'static str, Case)> {
                 .push((live, "the_traps_of_a_hostile_checkout_work", |live| Box::pin(traps(live))));
         }
     }
+    cases.push((&RUST_ANALYZER, "no_toolchain_that_a_checkout_names_runs", |live| {
+        Box::pin(toolchains(live))
+    }));
+    cases.push((&RUST_ANALYZER, "no_channel_that_a_checkout_names_is_fetched", |live| {
+        Box::pin(channels(live))
+    }));
+    cases.push((&TY, "no_version_of_a_checkout_runs", |live| Box::pin(versions(live))));
     // The tsserver of version 5 fetches nothing here.
     cases.push((&TSC, "types_are_fetched_with_trust_alone", |live| Box::pin(types(live))));
     cases
+}
+
+/// The files that rustup reads, with what in them it takes as a folder, or might.
+const TOOLCHAINS: [(&str, &str); 8] = [
+    ("rust-toolchain", "@/traps/toolchain"),
+    ("rust-toolchain", "@/traps/toolchain\n"),
+    ("rust-toolchain", "[toolchain]\npath = \"@/traps/toolchain\"\n"),
+    ("rust-toolchain", "traps/toolchain\n"),
+    ("rust-toolchain.toml", "[toolchain]\npath = \"@/traps/toolchain\"\n"),
+    ("rust-toolchain.toml", "toolchain = { \"pa\\u0074h\" = \"@/traps/toolchain\" }\n"),
+    ("rust-toolchain.toml", "[toolchain]\nchannel = \"@/traps/toolchain\"\n"),
+    ("rust-toolchain.toml", "@/traps/toolchain\n"),
+];
+
+/// A session whose checkout has the programs of a toolchain, and no file that keeps rust-analyzer from being started.
+fn with_a_toolchain(live: &'static Live, trust: Trust) -> Session {
+    let session = Session::over(live, "shop", trust, &[CONFIGURATION]);
+    for name in
+        [".cargo/config.toml", "rust-analyzer.toml", "rust-toolchain.toml", "rust-toolchain"]
+    {
+        fs::remove_file(session.root().join(name)).unwrap();
+    }
+    session
+}
+
+// spec: TRUST-02
+async fn toolchains(live: &'static Live) {
+    let diagnostics = json!({ "action": "diagnostics", "file": live.language.main });
+    for (file, text) in TOOLCHAINS {
+        for beside in [None, Some("[toolchain]\nchannel = \"stable\"\n")] {
+            let session = with_a_toolchain(live, Trust::Untrusted);
+            if let Some(harmless) = beside {
+                session.put("rust-toolchain.toml", harmless);
+            }
+            session.put(file, &text.replace('@', session.root().to_str().unwrap()));
+            let answer = session.call(diagnostics.clone()).await;
+            let told = answer.map_or_else(|error| error.to_string(), |told| told.joined_text());
+            session.lsp.close().await;
+            let ran = fs::read_to_string(session.witness().join("ran")).unwrap_or_default();
+            assert_eq!(ran, "", "{file} with {text:?}; what was told:\n{told}");
+            let why = format!("it would run what {file} names, and this checkout is not trusted");
+            assert!(told.contains(&why), "{file} with {text:?}:\n{told}");
+        }
+    }
+    // Without this, nothing would show that the first of them is a trap.
+    let session = with_a_toolchain(live, Trust::Trusted);
+    let (file, text) = TOOLCHAINS[0];
+    session.put(file, &text.replace('@', session.root().to_str().unwrap()));
+    let _ = tokio::time::timeout(TRAP, session.call(diagnostics)).await;
+    let ran = fs::read_to_string(session.witness().join("ran")).unwrap_or_default();
+    assert_ne!(ran, "", "nothing of it was run with trust");
+}
+
+/// There is no such one, so that nothing is ever fetched for this test.
+const NO_CHANNEL: &str = "[toolchain]\nchannel = \"1.0.99\"\n";
+
+// spec: TRUST-02
+async fn channels(live: &'static Live) {
+    let session = Session::at(live, "shop", Trust::Untrusted);
+    session.put("rust-toolchain.toml", NO_CHANNEL);
+    let args = json!({ "action": "symbols", "file": live.language.main });
+    let answer = session.call(args).await;
+    assert!(answer.is_ok(), "{:?}", answer.map_err(|error| error.to_string()));
+}
+
+// spec: TRUST-02
+async fn versions(live: &'static Live) {
+    for (file, text, is_kept) in [
+        (".tool-versions", "python path:./traps\n", true),
+        (".tool-versions", "python 3.12.1\n", false),
+        (".python-version", "../../checkout\n", true),
+        (".python-version", "3.12\n", false),
+    ] {
+        let session = Session::at(live, "shop", Trust::Untrusted);
+        session.put(file, text);
+        let args = json!({ "action": "symbols", "file": live.language.main });
+        let told = session.call(args).await.map_err(|error| error.to_string());
+        let why = format!("it would run what {file} names, and this checkout is not trusted");
+        assert_eq!(told.is_err_and(|told| told.contains(&why)), is_kept, "{file} with {text:?}");
+    }
 }
 
 /// A file of JavaScript that needs packages, which are not installed.

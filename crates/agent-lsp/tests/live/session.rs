@@ -30,6 +30,9 @@ use crate::{
 /// What a call may take at the most, on a machine that does other things.
 const LONG: Duration = Duration::from_secs(120);
 
+/// What one may take whose server is at work until it is told to end.
+const SHORT: Duration = Duration::from_secs(8);
+
 /// Where a project's own files say its root.
 const ROOT: &str = "@ROOT@";
 
@@ -57,8 +60,23 @@ impl Session {
         Self::over(live, name, trust, &[])
     }
 
+    /// A run whose answers are not waited for for long.
+    pub(crate) fn hasty(live: &'static Live) -> Self {
+        Self::waiting(live, "shop", Trust::Trusted, &[], SHORT)
+    }
+
     /// The same with folders of `fixtures/lsp` put over the project.
     pub(crate) fn over(live: &'static Live, name: &str, trust: Trust, overlays: &[&str]) -> Self {
+        Self::waiting(live, name, trust, overlays, LONG)
+    }
+
+    fn waiting(
+        live: &'static Live,
+        name: &str,
+        trust: Trust,
+        overlays: &[&str],
+        answer: Duration,
+    ) -> Self {
         let outer = tempfile::tempdir().unwrap();
         let real = fs::canonicalize(outer.path()).unwrap();
         let (root, witness) = (real.join(name), real.join("witness"));
@@ -77,7 +95,7 @@ impl Session {
             EnvironmentRule::new().remove("RUSTUP_TOOLCHAIN").remove("CARGO_TARGET_DIR");
         let launcher = Launcher::new(Guard::new()).environment(environment);
         let mut waits = Waits::default();
-        (waits.answer, waits.write, waits.write_and_start) = (LONG, LONG, LONG);
+        (waits.answer, waits.write, waits.write_and_start) = (answer, LONG, LONG);
         let lsp = Lsp::builder(workspace, edits, launcher)
             .table(only(live, overlays.is_empty()))
             .trust(trust)
@@ -202,7 +220,7 @@ impl Session {
 #[derive(Debug)]
 pub(crate) struct Told {
     pub text: String,
-    data: Value,
+    pub data: Value,
 }
 
 impl Told {

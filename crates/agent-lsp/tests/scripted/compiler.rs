@@ -102,9 +102,22 @@ pub(crate) async fn a_check_that_could_not_run_is_not_clean() {
         Step::end("toy/check/1"),
         status("warning", Some("cargo check failed to start: no valid metadata")),
     ];
+    let long = format!("{} cargo check failed to start: no metadata", "y".repeat(2_000));
+    let unwell = [
+        Step::begin("toy/check/3", "check"),
+        status("warning", Some(&long)),
+        Step::end("toy/check/3"),
+    ];
+    let warned = [
+        Step::begin("toy/check/4", "check"),
+        status("warning", Some("no build scripts")),
+        Step::end("toy/check/4"),
+    ];
     let works = [Step::begin("toy/check/2", "check"), status("ok", None), Step::end("toy/check/2")];
     let script = Script::toy("toy", Toy::without_diagnostics())
         .rule(Rule::on(RUN).nth(Nth::Only(1)).then(fails))
+        .rule(Rule::on(RUN).nth(Nth::Only(3)).then(unwell))
+        .rule(Rule::on(RUN).nth(Nth::Only(4)).then(warned))
         .on(RUN, works);
     let checkout = Setup::new([row(script).wait(ON_RUN)]).file("a.toy", "a\n").make();
     let (state, why, _) = checkout.diagnostics("a.toy").await;
@@ -112,4 +125,58 @@ pub(crate) async fn a_check_that_could_not_run_is_not_clean() {
     assert_eq!((state.as_str(), why.as_str()), ("unknown", expected));
     checkout.put("a.toy", "b\n");
     assert_eq!(checkout.diagnostics("a.toy").await.0, "clean");
+    for (text, expected) in [("c\n", "failed to start: no metadata"), ("d\n", "no build scripts")] {
+        checkout.put("a.toy", text);
+        let (state, why, _) = checkout.diagnostics("a.toy").await;
+        assert!(state == "unknown" && why.ends_with(expected), "{state}: {why}");
+    }
+}
+
+// spec: LSP-04, LSP-16
+pub(crate) async fn what_depends_on_a_crate_with_errors_is_not_clean() {
+    let wait = ON_RUN.replace("fails", "leaves_out = \"dependent_crates\", fails");
+    let package = "[package]\nname = \"a\"\n";
+    let broken = |name: &str| {
+        let found = [diagnostic(range(0, 0, 1), 1, "E", "broken")];
+        let publish = Step::publish(found).uri(&format!("${{root}}/{name}"));
+        let script = Script::toy("toy", Toy::without_diagnostics());
+        let check = [Step::begin("toy/check/1", "check"), publish, Step::end("toy/check/1")];
+        let setup = Setup::new([row(script.on(RUN, check)).wait(&wait)]);
+        let setup = setup.file("Cargo.toml", package).file("src/lib.toy", "l\n");
+        ["src/lib.rs", "src/main.rs", "src/util.toy", "tests/it.toy", "src/bin/two.toy"]
+            .into_iter()
+            .fold(setup, |setup, file| setup.file(file, "x\n"))
+            .make()
+    };
+    for (erring, file, state) in [
+        ("src/util.toy", "tests/it.toy", "unknown"),
+        ("src/util.toy", "src/bin/two.toy", "unknown"),
+        ("src/util.toy", "src/lib.toy", "clean"),
+        ("tests/it.toy", "src/lib.toy", "clean"),
+        ("src/bin/two.toy", "src/lib.toy", "clean"),
+        ("src/bin/two.toy", "tests/it.toy", "unknown"),
+    ] {
+        let (found, why, _) = broken(erring).diagnostics(file).await;
+        assert_eq!(found, state, "{file} with an error in {erring}: {why}");
+        let expected = format!(
+            "toy: the check ended with errors in {erring}: what depends on it was not compiled"
+        );
+        assert_eq!(why == expected, state == "unknown", "{why}");
+    }
+}
+
+// spec: LSP-04, LSP-16
+pub(crate) async fn a_check_that_ends_with_a_build_script_is_not_clean() {
+    let wait = ON_RUN.replace("fails", "builds = \"(custom-build)\", fails");
+    for (last, state) in [("build-script-build (custom-build)", "unknown"), ("a (lib)", "clean")] {
+        let check = [
+            Step::begin("toy/check/1", "check"),
+            Step::report("toy/check/1", last, 1),
+            Step::end("toy/check/1"),
+        ];
+        let script = Script::toy("toy", Toy::without_diagnostics()).on(RUN, check);
+        let checkout = Setup::new([row(script).wait(&wait)]).file("a.toy", "a\n").make();
+        let (found, why, _) = checkout.diagnostics("a.toy").await;
+        assert_eq!(found, state, "{last}: {why}");
+    }
 }

@@ -49,6 +49,7 @@ fn main() {
             diagnostics_of_odd_shapes_are_read
             a_server_that_writes_before_it_reads_is_drained
             a_server_that_reads_nothing_costs_a_call_its_time_and_no_more
+            a_server_that_has_long_read_nothing_is_asked_nothing_and_said_to_be_stuck
             a_server_too_far_behind_is_ended_and_that_is_said
             a_dropped_call_is_cancelled_and_its_late_answer_harms_nothing
             a_call_that_ran_out_of_time_is_cancelled
@@ -139,7 +140,9 @@ fn main() {
             the_check_of_an_earlier_write_is_not_taken_for_that_of_this_one
             a_check_that_begins_when_it_was_given_up_is_not_taken_for_the_next
             a_batch_is_checked_by_one_check_of_everything
-            a_check_that_could_not_run_is_not_clean;
+            a_check_that_could_not_run_is_not_clean
+            what_depends_on_a_crate_with_errors_is_not_clean
+            a_check_that_ends_with_a_build_script_is_not_clean;
         writes:
             a_write_tells_what_it_broke_and_what_it_fixed
             what_was_broken_before_the_first_write_is_not_news

@@ -123,6 +123,46 @@ pub(crate) async fn a_server_that_reads_nothing_costs_a_call_its_time_and_no_mor
 
 // spec: LSP-16
 // report: D15
+pub(crate) async fn a_server_that_has_long_read_nothing_is_asked_nothing_and_said_to_be_stuck() {
+    // Longer than it takes until a server is stuck, so that the first call is late as any other.
+    const WAIT: Duration = Duration::from_secs(2);
+    let script = Script::toy("toy", Toy::push()).rule(
+        Rule::on("textDocument/didOpen")
+            .process(Nth::Only(1))
+            .nth(Nth::Only(2))
+            .then([Step::StopReading(None)]),
+    );
+    let checkout = Setup::new([row(script)])
+        .file("a.toy", "def area\narea\n")
+        .file("b.toy", "def b\n")
+        .waits(|waits| (waits.answer, waits.stuck) = (WAIT, WAIT / 2))
+        .make();
+    checkout.hover("a.toy", 2, "area").await;
+    let symbols = json!({ "action": "symbols", "file": "b.toy" });
+    checkout.call("lsp", symbols.clone()).await.unwrap_err();
+    assert_eq!(checkout.status("toy").await["state"], "ready");
+    checkout.put("a.toy", &format!("def area\narea\n# {}\n", "y".repeat(2_000_000)));
+    let error = checkout.try_ask("hover", "a.toy", 2, "area").await.unwrap_err();
+    assert_eq!(error.code, "timed_out", "{}", error.message);
+
+    let status = checkout.status("toy").await;
+    assert_eq!(status["state"], "unhealthy", "{status:#}");
+    let asked = std::time::Instant::now();
+    for error in [
+        checkout.try_ask("hover", "a.toy", 2, "area").await.unwrap_err().to_string(),
+        checkout.call("lsp", symbols).await.unwrap_err().to_string(),
+        checkout.diagnostics("b.toy").await.1,
+        status["why"].as_str().unwrap().to_owned(),
+    ] {
+        assert!(error.contains("is asked nothing until it does; `lsp reload`"), "{error}");
+    }
+    assert!(asked.elapsed() < WAIT, "a call waited for it");
+    checkout.call("lsp", json!({ "action": "reload" })).await.unwrap();
+    assert_eq!(checkout.hover("a.toy", 2, "area").await, "```toy\ndef area\n```");
+}
+
+// spec: LSP-16
+// report: D15
 pub(crate) async fn a_server_too_far_behind_is_ended_and_that_is_said() {
     // Each file is as large as one may be; together they are more than is kept for a server.
     const FILES: usize = 20;

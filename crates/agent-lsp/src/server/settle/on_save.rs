@@ -1,15 +1,28 @@
 //! The diagnostics of a compiler that runs after a save, with those of the server's own analysis.
 
-use std::time::Instant;
+mod compiled;
+
+use std::{path::PathBuf, time::Instant};
+
+use serde_json::Value;
 
 use super::{Checks, DIAGNOSTIC, Reading, Settled, Snapshot, millis};
 use crate::{
     server::{check::Start, told::State},
-    table::Check,
+    table::{Check, LeavesOut},
 };
 
 /// How often a check is run whose lists came out of order, before it is given up.
 const MAX_CHECKS: usize = 3;
+
+/// The severity of an error in the protocol.
+const ERROR: u64 = 1;
+
+/// How long the name of a program may be, in bytes.
+const NAME: usize = 40;
+
+/// How many characters of the server's words are told.
+const WHY_CHARS: usize = 300;
 
 impl Reading<'_> {
     pub(super) async fn on_save(&self, checks: Checks, check: &Check) -> Snapshot {
@@ -21,7 +34,10 @@ impl Reading<'_> {
                  checkout is not trusted"
                     .to_owned(),
             ),
-            Checks::Past if self.was_checked(check) => Settled::Yes("the last check ended"),
+            Checks::Past if self.was_checked(check) => match self.unseen(check) {
+                Some(why) => Settled::No(why),
+                None => Settled::Yes("the last check ended"),
+            },
             Checks::Past => Settled::No("no check has ended yet".to_owned()),
             Checks::Run => self.checked(check).await,
         };
@@ -59,13 +75,13 @@ impl Reading<'_> {
                 Ok(began) => began,
                 Err(why) => return Settled::No(why),
             };
-            if let Some(why) = self.failure(check) {
-                return Settled::No(format!("the check could not run: {why}"));
-            }
             // A check empties a list first and then adds to it. rust-analyzer publishes from several threads,
             // so a list that came later is at times the earlier one.
             let is_ordered = !self.published().is_some_and(|found| found.has_shrunk_since(began));
             if is_ordered && !self.client.is_doubted(began) {
+                if let Some(why) = self.unseen(check) {
+                    return Settled::No(why);
+                }
                 return Settled::Yes("the check after the save ended");
             }
             why = Start::NoneSince(began);
@@ -106,11 +122,60 @@ impl Reading<'_> {
         }
     }
 
-    /// What the server says of a check that could not run.
-    fn failure(&self, check: &Check) -> Option<String> {
-        let told = self.client.told.look();
-        let message = told.status()?.message.as_deref()?;
-        let words = || message.split_whitespace().collect::<Vec<_>>().join(" ");
-        message.contains(check.fails.as_deref()?).then(words)
+    /// Why the last check may not have come to the file, though it ended.
+    fn unseen(&self, check: &Check) -> Option<String> {
+        let (failure, broke_off, erring) = {
+            let told = self.client.told.look();
+            let last = told.checks(check).next_back().and_then(|end| end.last_report.as_deref());
+            let builds = check.builds.as_deref();
+            let broke_off = last.zip(builds).is_some_and(|(last, builds)| last.contains(builds));
+            (failure(&told, check), broke_off, erring(&told))
+        };
+        if failure.is_some() {
+            return failure;
+        }
+        if broke_off {
+            let why = "the check ended with a build script, which may have failed; nothing shows that it came further";
+            return Some(why.to_owned());
+        }
+        if check.leaves_out == LeavesOut::Nothing || erring.contains(&self.path) {
+            return None;
+        }
+        let root = &self.client.start.root;
+        let file = erring.iter().find(|erring| compiled::may_block(erring, &self.path, root))?;
+        let file = file.strip_prefix(root).unwrap_or(file).display();
+        Some(format!("the check ended with errors in {file}: what depends on it was not compiled"))
     }
+}
+
+/// What the server says of a check that could not run, or of itself where it is not well.
+fn failure(told: &State, check: &Check) -> Option<String> {
+    let status = told.status()?;
+    let message = status.message.as_deref().unwrap_or_default();
+    let clipped = |text: &str| {
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        words.chars().take(WHY_CHARS).collect::<String>()
+    };
+    // Other things that are wrong may stand before it.
+    if let Some((place, _)) =
+        check.fails.as_deref().and_then(|part| message.match_indices(part).next())
+    {
+        let sentence = message[..place].rfind(['\n', '.']).map_or(0, |end| end + 1);
+        // The program's name stands before it, and nothing long.
+        let line = if place - sentence <= NAME { sentence } else { place };
+        return Some(format!("the check could not run: {}", clipped(&message[line..])));
+    }
+    (status.health != "ok").then(|| {
+        format!("the server is not well, and its check may not be whole: {}", clipped(message))
+    })
+}
+
+/// The files in which the compiler found errors.
+fn erring(told: &State) -> Vec<PathBuf> {
+    let is_error = |found: &Value| found["severity"] == ERROR;
+    let all =
+        told.all_published().filter(|(_, published)| published.diagnostics.iter().any(is_error));
+    let mut files: Vec<_> = all.map(|(file, _)| file.clone()).collect();
+    files.sort();
+    files
 }
