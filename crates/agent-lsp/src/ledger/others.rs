@@ -33,6 +33,8 @@ pub struct Others {
     pub not_looked_at: Vec<(String, Beside)>,
     /// Those that changed since the result before, by another hand than this write's: what is gone may be their doing.
     pub changed: Vec<String>,
+    /// The files of earlier writes whose others were not looked at then, and are looked at with this one's.
+    pub earlier: BTreeSet<String>,
 }
 
 /// Why a file beside the written ones matters.
@@ -58,6 +60,8 @@ pub struct OthersData {
     pub why: Option<String>,
     /// Those that changed since the result before by another hand, at most 50: what is gone may be their doing.
     pub changed: Vec<String>,
+    /// The files of earlier writes whose others were not looked at then, and are looked at with this one's, at most 50.
+    pub earlier: Vec<String>,
 }
 
 impl Others {
@@ -85,6 +89,7 @@ impl Others {
             total: why.is_empty().then_some(known),
             why: (!why.is_empty()).then(|| why.join("; ")),
             changed: self.changed.iter().take(DATA_LIMIT).cloned().collect(),
+            earlier: self.earlier.iter().take(DATA_LIMIT).cloned().collect(),
         }
     }
 
@@ -109,6 +114,13 @@ impl Others {
             };
             let files = listed(&files);
             lines.push(format!("{subject} {does} and {were} not looked at: {files}; {ASK}"));
+        }
+        if !self.earlier.is_empty() && !self.looked_at.is_empty() {
+            let files: Vec<_> = self.earlier.iter().collect();
+            lines.push(format!(
+                "other files were looked at for the earlier write of {} as well, after which they were not",
+                listed(&files)
+            ));
         }
         if !self.unknown.is_empty() {
             let why: Vec<_> = self.unknown.iter().map(String::as_str).collect();

@@ -1,7 +1,7 @@
 //! One running server: what it can do, what it was sent, and how to ask it.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -236,6 +236,11 @@ impl Client {
     /// How long it has been initialized.
     pub(crate) fn age(&self) -> Duration {
         self.initialized.elapsed()
+    }
+
+    /// The root that it was started at, links resolved.
+    pub(crate) fn root(&self) -> &Path {
+        &self.start.root
     }
 
     /// Its row of the table.

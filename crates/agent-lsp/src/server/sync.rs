@@ -77,6 +77,14 @@ impl Client {
         synced
     }
 
+    /// Shows a file as it was before an earlier write, be it open by now.
+    pub(crate) fn show_again(&self, file: &WorkspacePath, text: Document) -> Synced {
+        let mut documents = self.documents();
+        let synced = documents.show_again(file, text);
+        self.send(documents.take_notes());
+        synced
+    }
+
     /// Sends the text of an open file once more, so that the server looks at it again; gives its version.
     pub(crate) fn rebuild(&self, file: &WorkspacePath) -> Option<i32> {
         let mut documents = self.documents();

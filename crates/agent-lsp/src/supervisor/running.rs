@@ -12,7 +12,7 @@ use std::{
 use agent_process::{ExitReport, ExitWatch, Found, Process, ShutdownSteps};
 use tokio::time::timeout;
 
-use super::trust;
+use super::{Key, trust};
 use crate::server::Client;
 
 /// How long it may take to answer `shutdown`.
@@ -65,6 +65,11 @@ impl Running {
     pub(crate) fn hold(&self) -> Use<'_> {
         self.busy.fetch_add(1, Ordering::Relaxed);
         Use(self)
+    }
+
+    /// What it is known by, be it started anew.
+    pub(crate) fn key(&self) -> Key {
+        Key { id: self.id.clone(), root: self.client.root().to_owned() }
     }
 
     /// Counts as a use of it.

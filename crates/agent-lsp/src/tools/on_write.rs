@@ -1,6 +1,7 @@
 //! Diagnostics on write: a tool that changed files says at once what the change broke and fixed.
 
 mod beside;
+mod debt;
 mod late;
 mod users;
 
@@ -18,6 +19,7 @@ use agent_workspace::WorkspacePath;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
+pub(crate) use self::debt::Debts;
 use self::users::Users;
 use crate::{
     Lsp,
@@ -139,6 +141,7 @@ impl Lsp {
         }
         let deadline = (begun + waits.write_and_start).min(Instant::now() + waits.write);
         targets.iter_mut().for_each(Target::remember);
+        targets.iter().for_each(|target| self.owe_what_nobody_took(target));
         let one = tokio::time::timeout_at(deadline.into(), self.shared.settling.lock()).await;
         let changed = self.changed_beside(&targets);
         let mut write = Write {
@@ -232,8 +235,7 @@ impl Lsp {
         }
         let beside = servers(targets).into_iter().map(|running| {
             let until = self.until(running, deadline);
-            let opened = users.get(&key(running)).map_or(&[][..], |users| &users.opened);
-            self.baselines_beside(write, running, opened, until)
+            self.baselines_beside(write, running, users.get(&key(running)), until)
         });
         tokio::join!(join_all(baselines), join_all(beside));
         let mut marks = HashMap::new();
@@ -359,7 +361,12 @@ impl Write {
         let mut known = HashSet::new();
         names.retain(|name| known.insert(name.clone()));
         let unknown = self.users.values().flat_map(|users| users.unknown.iter().cloned());
-        Others { changed: self.changed.clone(), ..Others::new(names, unknown) }
+        let earlier = self.users.values().flat_map(|users| users.earlier.iter().cloned());
+        Others {
+            changed: self.changed.clone(),
+            earlier: earlier.collect(),
+            ..Others::new(names, unknown)
+        }
     }
 }
 

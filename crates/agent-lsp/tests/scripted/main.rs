@@ -161,6 +161,8 @@ fn main() {
             files_that_name_what_a_write_changes_are_opened_and_looked_at
             a_first_write_tells_what_it_breaks_in_files_that_nobody_opened
             a_server_that_names_nothing_leaves_other_files_unknown
+            what_a_write_could_not_look_at_is_looked_at_with_the_next
+            what_was_written_before_a_server_ran_is_looked_at_with_the_next_write
             a_file_that_goes_is_looked_for_by_its_name
             a_deletion_is_unknown_while_a_server_is_not_ready
             what_a_command_changed_is_known_where_the_file_was_open

@@ -527,6 +527,83 @@ pub(crate) async fn a_deletion_is_unknown_while_a_server_is_not_ready() {
     assert!(text.contains("not ready: no workspace"), "{text}");
 }
 
+/// The toy server that takes the first questions for the names of a file and never answers them.
+fn deaf_to_names(times: u32) -> Row {
+    let deaf = (1..=times).map(|nth| {
+        Rule::on("textDocument/documentSymbol").nth(Nth::Only(nth)).then([Step::Silence])
+    });
+    let script = deaf.fold(Script::toy("toy", Toy::pull()), |script, rule| script.rule(rule));
+    row(script).wait(PULL)
+}
+
+// spec: LSP-13, LSP-16
+pub(crate) async fn what_a_write_could_not_look_at_is_looked_at_with_the_next() {
+    let make = |times| {
+        Setup::new([deaf_to_names(times)])
+            .file("lib.toy", "def area\ndef other\n")
+            .file("user.toy", "area\nold\n")
+            .file("c.toy", "def c\n")
+            .waits(|waits| waits.baseline = Duration::from_millis(200))
+            .make()
+    };
+    let others = |output: &ToolOutput| output.data["diagnostics"]["others"].clone();
+    let renamed = "def areas\ndef other\n";
+    let unknown = |output: &ToolOutput| {
+        let others = others(output);
+        assert_eq!(others["total"], Value::Null, "{others}");
+        let why = "toy: the server did not answer in time";
+        assert_eq!(others["why"], why);
+        assert!(!woven(output).contains("confirmed"), "{}", woven(output));
+    };
+
+    // The same file, with another change: what it was before both is the baseline.
+    let checkout = make(1);
+    unknown(&checkout.write("lib.toy", renamed).await);
+    let second = checkout.write("lib.toy", "def areas\ndef other\n#\n").await;
+    assert_eq!(
+        woven(&second),
+        "new in other files: 1 error\nuser.toy\n  1:1 error[E1] undefined name area (toy)\n\
+         no errors or warnings in what was written, confirmed; other files had 1 error when they were looked at last\n\
+         other files were looked at for the earlier write of lib.toy as well, after which they were not"
+    );
+    assert_eq!(others(&second)["earlier"], json!(["lib.toy"]));
+    // It is told once.
+    let third = checkout.write("lib.toy", "def areas\ndef other\n#\n#\n").await;
+    assert_eq!((new_of(&third), others(&third)["earlier"].clone()), (vec![], json!([])));
+
+    // It is not known before it was looked at, however often.
+    let checkout = make(2);
+    unknown(&checkout.write("lib.toy", renamed).await);
+    unknown(&checkout.write("lib.toy", "def areas\ndef other\n#\n").await);
+    let third = checkout.write("lib.toy", "def areas\ndef other\n#\n#\n").await;
+    assert_eq!(new_of(&third), [undefined("area")]);
+
+    // Another file: nothing is known of the others from before the earlier write.
+    let checkout = make(1);
+    unknown(&checkout.write("lib.toy", renamed).await);
+    let second = checkout.write("c.toy", "def c\n#\n").await;
+    assert_eq!(perhaps_new_of(&second), [undefined("area"), undefined("old")]);
+    assert_eq!(new_of(&second), Vec::<String>::new());
+    assert_eq!(others(&second)["earlier"], json!(["lib.toy"]));
+}
+
+// spec: LSP-13, LSP-16
+pub(crate) async fn what_was_written_before_a_server_ran_is_looked_at_with_the_next_write() {
+    let slow = Rule::on("initialize").then([Step::Wait(900), Step::Default]);
+    let script = Script::toy("toy", Toy::pull()).rule(slow);
+    let checkout = Setup::new([row(script).wait(PULL)])
+        .file("lib.toy", "def area\n")
+        .file("user.toy", "area\n")
+        .waits(|waits| waits.write_and_start = Duration::from_millis(200))
+        .make();
+    let first = checkout.write("lib.toy", "def areas\n").await;
+    assert_eq!(first.data["diagnostics"]["others"]["total"], Value::Null);
+    checkout.until_state("toy", "ready").await;
+    let second = checkout.write("lib.toy", "def areas\n#\n").await;
+    let all = [new_of(&second), perhaps_new_of(&second)].concat();
+    assert_eq!(all, [undefined("area")], "{}", woven(&second));
+}
+
 /// What a command changed is not told with the text from before.
 // spec: LSP-16
 pub(crate) async fn what_a_command_changed_is_known_where_the_file_was_open() {

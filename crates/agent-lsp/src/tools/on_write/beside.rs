@@ -8,7 +8,7 @@ use std::{
 use agent_workspace::WorkspacePath;
 use futures::future::join_all;
 
-use super::{Target, Write, key, observed, seen, servers};
+use super::{users::Users, Target, Write, key, observed, seen, servers};
 use crate::{
     Lsp,
     ledger::{Beside, Observed, Snapshot as Seen, Unsettled},
@@ -39,9 +39,13 @@ impl Lsp {
         &self,
         write: &Write,
         running: &Arc<Running>,
-        opened: &[WorkspacePath],
+        users: Option<&Users>,
         until: Instant,
     ) {
+        if users.is_some_and(|users| users.is_past) {
+            return;
+        }
+        let opened = users.map_or(&[][..], |users| &users.opened);
         let _used = running.hold();
         let client = &running.client;
         if client.ready(until).await != Readiness::Ready || !client.was_checked_before(write.called)
