@@ -24,10 +24,10 @@ use fresh::FreshLines;
 use hidden::Hidden;
 use key::Key;
 
-pub use others::{Beside, Others, OthersData};
+pub use others::{Beside, Configures, Others, OthersData};
 pub use report::{
-    BACK_LIMIT, FILE_LIMIT, FLOOD, FLOOD_SHOWN, OTHER_FILE_LIMIT, OTHER_FILES_LIMIT, Origin,
-    Report, WriteDiagnostics,
+    BACK_LIMIT, FILE_LIMIT, FLOOD, FLOOD_SHOWN, LateDiagnostics, OTHER_FILE_LIMIT,
+    OTHER_FILES_LIMIT, Origin, Report, WriteDiagnostics,
 };
 
 /// The diagnostics that a run knows of.
@@ -54,6 +54,8 @@ struct Waiting {
     renaming: Vec<Renaming>,
     /// The names of what the write changed.
     names: Vec<String>,
+    /// The files of the writes that it is waited for after.
+    of: Vec<String>,
 }
 
 /// What is known of a file from before the write that is waited for.
@@ -285,6 +287,10 @@ impl Ledger {
         };
         report.unseen =
             there.filter(|written| !seen(written)).map(|written| written.file.clone()).collect();
+        let configuring = report.others.configures.iter().map(|(file, _)| file);
+        let mut of: Vec<String> = written.iter().map(|written| &written.file).cloned().collect();
+        of.extend(configuring.cloned());
+        of.dedup();
         let fresh: Vec<FreshLines> = written.iter().map(FreshLines::of).collect();
         let renaming = std::mem::take(&mut self.renaming);
         for Observed { file, server, snapshot } in observed {
@@ -297,7 +303,7 @@ impl Ledger {
                 None => Waiting::beside(),
             };
             let names = report.others.names.clone();
-            let mine = Waiting { renaming: renaming.clone(), names, ..mine };
+            let mine = Waiting { renaming: renaming.clone(), names, of: of.clone(), ..mine };
             match snapshot {
                 Snapshot::Unsettled(Unsettled::NotLookedAt(beside)) => {
                     report.others.not_looked_at.push((file, beside));
@@ -341,6 +347,7 @@ impl Ledger {
             Origin::Other => Report::new([]),
         };
         report.others.names.clone_from(&waiting.names);
+        report.of.clone_from(&waiting.of);
         self.tell(&mut report, file, server, settled, &waiting);
         self.keep_hidden(&report);
         self.count_remaining(&mut report, true);
@@ -348,10 +355,11 @@ impl Ledger {
         (waiting.origin == Origin::Written || !report.is_quiet()).then_some(report)
     }
 
-    /// Takes what was observed of files beside those of a write that settled after its report was given. `None` where there is
+    /// Takes what was observed of files beside those of a write, named by what it wrote, that settled after its report was given. `None` where there is
     /// nothing new.
-    pub fn late_beside(&mut self, observed: Vec<Observed>) -> Option<Report> {
+    pub fn late_beside(&mut self, of: Vec<String>, observed: Vec<Observed>) -> Option<Report> {
         let mut report = Report::new([]);
+        report.of = of;
         for Observed { file, server, snapshot } in observed {
             let Snapshot::Settled(now) = snapshot else { continue };
             match self.pending.get(&pair(&file, &server)) {
@@ -525,6 +533,8 @@ impl Waiting {
     /// another, and one that was made is still new when it is written again.
     fn merged(self, earlier: Option<Self>) -> Self {
         let Some(mut earlier) = earlier else { return self };
+        let mut of = std::mem::take(&mut earlier.of);
+        of.extend(self.of.iter().filter(|file| !of.contains(file)).cloned().collect::<Vec<_>>());
         let mut renaming = std::mem::take(&mut earlier.renaming);
         renaming.extend(self.renaming.iter().cloned());
         let both = match (self.origin, earlier.origin, earlier.baseline) {
@@ -532,7 +542,7 @@ impl Waiting {
             (_, _, Baseline::Empty) => Self { baseline: Baseline::Empty, ..self },
             _ => self,
         };
-        Self { renaming, ..both }
+        Self { renaming, of, ..both }
     }
 }
 

@@ -287,6 +287,17 @@ impl Supervisor {
         slots.iter().filter_map(|slot| slot.live()).collect()
     }
 
+    /// The server that runs by a key, as it is now: started anew where its configuration is another.
+    pub(crate) async fn by_key(
+        self: &Arc<Self>,
+        key: &Key,
+        deadline: Instant,
+    ) -> Result<Arc<Running>, NoServer> {
+        let slot = self.slots().get(key).cloned();
+        let slot = slot.ok_or_else(|| NoServer::failed(&key.id, "it is gone".to_owned()))?;
+        self.running(&slot, deadline).await
+    }
+
     /// The server that a file had by its id, where it runs or is being started: a failed one is not
     /// started for this.
     pub(crate) async fn by_id(

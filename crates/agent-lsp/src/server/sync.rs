@@ -136,6 +136,7 @@ impl Client {
         for (file, watched) in files {
             documents.tell(file, *watched);
             self.has_to_read(file, *watched);
+            self.note_configuration(file);
         }
         self.send(documents.take_notes());
     }
@@ -175,8 +176,10 @@ impl Client {
             if self.reads(&file, change) {
                 documents.tell(&file, change);
                 self.has_to_read(&file, change);
-            } else if self.watches(&file, change) {
+                self.note_configuration(&file);
+            } else if self.watches(&file, change) || self.is_named(&file) {
                 documents.tell(&file, change);
+                self.note_configuration(&file);
             }
         }
     }

@@ -61,6 +61,8 @@ pub(crate) struct State {
     pub refreshes: u64,
     /// Whether it logged that it knows its files.
     pub knows_files: bool,
+    /// How many times it logged so.
+    pub logged_ready: u64,
     /// Nothing more will be told.
     gone: bool,
     sequence: u64,

@@ -592,9 +592,9 @@ fn the_data_has_the_answer_and_the_difference() {
             "diagnostics": [of(1, "error", "old", None, None), of(3, "error", "made", Some("E1"), Some("rustc"))],
             "state": "dirty", "why": "1 new, 1 from before",
             "new": [of(3, "error", "made", Some("E1"), Some("rustc"))], "new_total": 1, "perhaps_new": [],
-            "others": {"looked_at": 0, "not_looked_at": [], "total": 0, "why": null, "changed": []},
+            "others": {"looked_at": 0, "not_looked_at": [], "total": 0, "why": null, "changed": [], "earlier": [], "configures": []},
             "fixed": [], "fixed_untold": 0, "perhaps_hidden": [of(2, "warning", "gone", None, None)], "back": [],
-            "pending": [],
+            "pending": [], "late": [],
         })
     );
     let written = [Written::new("a.py", Some(""), Some(""))];

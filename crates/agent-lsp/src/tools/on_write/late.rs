@@ -96,7 +96,7 @@ impl LateBeside {
         let _one = lsp.shared.settling.lock().await;
         let deadline = Instant::now() + lsp.shared.waits.write;
         let observed = lsp.observe_beside(&self.write, deadline).await;
-        let report = lsp.ledger().late_beside(observed);
+        let report = lsp.ledger().late_beside(self.write.files(), observed);
         report.into_iter().for_each(|report| lsp.tell_late(report));
     }
 }
