@@ -100,6 +100,13 @@ fn main() {
     {
         trials.push(trial(live, "an_alias_is_renamed_where_it_stands", alias));
     }
+    let exported: Case =
+        |live| Box::pin(rename::a_rename_goes_through_what_is_exported_again(live));
+    let kept: Case = |live| Box::pin(rename::what_keeps_the_old_name_is_said(live));
+    for live in [&servers::TSC, &servers::TYPESCRIPT_LANGUAGE_SERVER] {
+        trials.push(trial(live, "a_rename_goes_through_what_is_exported_again", exported));
+        trials.push(trial(live, "what_keeps_the_old_name_is_said", kept));
+    }
     for (live, name, case) in special() {
         trials.push(trial(live, name, case));
     }
