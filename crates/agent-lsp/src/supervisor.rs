@@ -130,6 +130,17 @@ impl Supervisor {
     /// # Errors
     /// Why there is none.
     pub(crate) fn candidates(&self, file: &WorkspacePath) -> Result<Vec<Candidate>, NoServer> {
+        let shown = || self.workspace.show(file);
+        match self.workspace.follow(file) {
+            Err(error) => return Err(NoServer::unplaced(format!("no server is asked: {error}"))),
+            Ok(followed) if self.workspace.absolute(&followed).is_dir() => {
+                let name = shown();
+                let why =
+                    format!("{name} is a folder: name a file, or \"*\" for the whole project");
+                return Err(NoServer::unplaced(why));
+            }
+            Ok(_) => {}
+        }
         let mut markers = Vec::new();
         let mut found = Vec::new();
         for (row, _) in self.table.for_path(file.rel()) {
@@ -142,7 +153,7 @@ impl Supervisor {
             }
         }
         if found.is_empty() {
-            return Err(NoServer::without_marker(&self.workspace.show(file), &markers));
+            return Err(NoServer::without_marker(&shown(), &markers));
         }
         Ok(found)
     }

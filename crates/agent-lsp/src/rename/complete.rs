@@ -113,7 +113,8 @@ pub fn check_complete(
 /// The places at which the edit keeps the old name beside the new one, as `{ area }` that becomes `{ area: surface }`: what
 /// has the name from there on is another symbol to the server.
 fn kept(changes: &Changes, language: &Language, name: &str) -> Vec<Location> {
-    let files = changes.edits.iter().flat_map(|file| file.edits.iter().map(move |edit| (file, edit)));
+    let files =
+        changes.edits.iter().flat_map(|file| file.edits.iter().map(move |edit| (file, edit)));
     let keeps = files.filter(|(file, edit)| {
         let there = file.document.text();
         let inserts = edit.range.is_empty() || there[edit.range.clone()] == *name;
@@ -133,12 +134,7 @@ fn kept(changes: &Changes, language: &Language, name: &str) -> Vec<Location> {
     all.take(MISSING_LIMIT).collect()
 }
 
-fn partial(
-    mut missing: Vec<Location>,
-    total: usize,
-    name: &str,
-    kept: &[Location],
-) -> ToolError {
+fn partial(mut missing: Vec<Location>, total: usize, name: &str, kept: &[Location]) -> ToolError {
     let count = missing.len();
     missing.truncate(MISSING_LIMIT);
     let mut message = format!(
@@ -152,7 +148,8 @@ fn partial(
         }
     };
     if kept.is_empty() {
-        message.push_str("wait until it has read the project, or rename where the symbol is defined:");
+        message
+            .push_str("wait until it has read the project, or rename where the symbol is defined:");
     } else {
         let _ = write!(
             message,

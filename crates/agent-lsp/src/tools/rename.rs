@@ -180,7 +180,9 @@ fn compared(compared: Option<Compared>) -> String {
     let mut text = match reached {
         0 => format!("; the server lists no reference by this name, {UNKNOWN}"),
         1 => "; the one reference that the server lists by this name is among these".to_owned(),
-        _ => format!("; all {reached} references that the server lists by this name are among these"),
+        _ => {
+            format!("; all {reached} references that the server lists by this name are among these")
+        }
     };
     if otherwise_named > 0 {
         let places = counted(otherwise_named, "reference");

@@ -123,7 +123,11 @@ async fn a_configuration_breaks_what_is_open(live: &'static Live) {
     assert_eq!(state().await, "clean");
 
     let told = session.write(configuration.file, Some(&breaks)).await;
-    assert!(told.text.contains(&format!("{} configures {}", configuration.file, live.id)), "{}", told.text);
+    assert!(
+        told.text.contains(&format!("{} configures {}", configuration.file, live.id)),
+        "{}",
+        told.text
+    );
     // There the compiler and the server say it, in words of their own.
     let times = if live.id == "rust-analyzer" { 2 } else { 1 };
     let places = vec![(file, line); times];

@@ -93,6 +93,13 @@ fn main() {
     for live in [&servers::BASEDPYRIGHT, &servers::TSC, &servers::TYPESCRIPT_LANGUAGE_SERVER] {
         trials.push(trial(live, "a_signature_breaks_a_file_that_nobody_opened", unopened));
     }
+    let lost: Case =
+        |live| Box::pin(writes::what_a_first_write_breaks_is_not_lost_by_a_second(live));
+    for live in
+        [&servers::BASEDPYRIGHT, &servers::TY, &servers::TSC, &servers::TYPESCRIPT_LANGUAGE_SERVER]
+    {
+        trials.push(trial(live, "what_a_first_write_breaks_is_not_lost_by_a_second", lost));
+    }
     let alias: Case = |live| Box::pin(rename::an_alias_is_renamed_where_it_stands(live));
     for live in servers::ALL
         .into_iter()

@@ -57,8 +57,25 @@ impl Session {
         Self::over(live, name, trust, &[])
     }
 
+    /// One whose calls take no longer than a model's.
+    pub(crate) fn hurried(live: &'static Live) -> Self {
+        Self::with(live, "shop", Trust::Trusted, &[], Waits::default())
+    }
+
     /// The same with folders of `fixtures/lsp` put over the project.
     pub(crate) fn over(live: &'static Live, name: &str, trust: Trust, overlays: &[&str]) -> Self {
+        let mut waits = Waits::default();
+        (waits.answer, waits.write, waits.write_and_start) = (LONG, LONG, LONG);
+        Self::with(live, name, trust, overlays, waits)
+    }
+
+    fn with(
+        live: &'static Live,
+        name: &str,
+        trust: Trust,
+        overlays: &[&str],
+        waits: Waits,
+    ) -> Self {
         let outer = tempfile::tempdir().unwrap();
         let real = fs::canonicalize(outer.path()).unwrap();
         let (root, witness) = (real.join(name), real.join("witness"));
@@ -76,8 +93,6 @@ impl Session {
         let environment =
             EnvironmentRule::new().remove("RUSTUP_TOOLCHAIN").remove("CARGO_TARGET_DIR");
         let launcher = Launcher::new(Guard::new()).environment(environment);
-        let mut waits = Waits::default();
-        (waits.answer, waits.write, waits.write_and_start) = (LONG, LONG, LONG);
         let lsp = Lsp::builder(workspace, edits, launcher)
             .table(only(live, overlays.is_empty()))
             .trust(trust)

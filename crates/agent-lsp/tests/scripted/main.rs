@@ -77,6 +77,7 @@ fn main() {
             a_binary_that_cannot_run_is_no_binary
             a_binary_without_a_marker_starts_nothing
             a_file_that_no_server_takes_is_said
+            what_is_no_file_of_the_workspace_is_said_to_be_that
             reload_restarts_the_servers_of_a_root
             reload_finds_a_program_that_was_installed_meanwhile
             an_idle_server_is_ended_and_a_busy_one_is_spared

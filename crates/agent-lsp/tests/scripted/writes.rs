@@ -372,7 +372,10 @@ pub(crate) async fn what_settles_late_is_data_too() {
         let written = checkout.write("notes.txt", "a note\n").await;
         let late = written.data["diagnostics"]["late"].clone();
         if late.is_array() {
-            assert!(woven(&written).starts_with("since the last result, of the earlier write of a.toy: "));
+            assert!(
+                woven(&written)
+                    .starts_with("since the last result, of the earlier write of a.toy: ")
+            );
             break late;
         }
         assert!(Instant::now() < end, "nothing came");
@@ -384,7 +387,11 @@ pub(crate) async fn what_settles_late_is_data_too() {
     checkout.diagnostics("a.toy").await;
     checkout.write("a.toy", "areas\n").await;
     let late = loop {
-        let asked = checkout.call("lsp", json!({ "action": "diagnostics", "file": "b.toy" })).await.unwrap().data;
+        let asked = checkout
+            .call("lsp", json!({ "action": "diagnostics", "file": "b.toy" }))
+            .await
+            .unwrap()
+            .data;
         if asked["late"].is_array() {
             break asked["late"].clone();
         }
@@ -405,8 +412,7 @@ pub(crate) async fn a_late_clean_names_its_file() {
     checkout.diagnostics("a.toy").await;
     checkout.write("a.toy", "def areas\n").await;
     let told = until_late(&checkout).await;
-    let expected =
-        "since the last result, of the earlier write of a.toy: no errors or warnings in what was written, confirmed";
+    let expected = "since the last result, of the earlier write of a.toy: no errors or warnings in what was written, confirmed";
     assert!(told.contains(expected), "{told}");
 }
 
@@ -679,7 +685,10 @@ pub(crate) async fn a_file_that_configures_a_server_has_the_open_files_looked_at
     let data = &written.data["diagnostics"];
     assert_eq!((&data["state"], &data["why"]), (&json!("dirty"), &json!(configures)));
     assert_eq!(data["others"]["configures"], json!([{ "file": "toy.conf", "server": "toy" }]));
-    assert_eq!((&data["others"]["total"], &data["others"]["why"]), (&Value::Null, &json!(configures)));
+    assert_eq!(
+        (&data["others"]["total"], &data["others"]["why"]),
+        (&Value::Null, &json!(configures))
+    );
     assert_eq!(about(&checkout.log(), &checkout.uri("toy.conf")).last().unwrap(), "changed");
 }
 
@@ -690,7 +699,8 @@ pub(crate) async fn an_answer_by_the_configuration_from_before_is_waited_out() {
         params: json!({ "type": 3, "message": message }),
     };
     // Only the answer after the log is by the new configuration.
-    let found = json!({ "kind": "full", "items": [diagnostic(range(0, 0, 1), 1, "E", "found anew")] });
+    let found =
+        json!({ "kind": "full", "items": [diagnostic(range(0, 0, 1), 1, "E", "found anew")] });
     let script = Script::toy("toy", Toy::pull().watched())
         .on("initialized", [logs("Found 1 source file")])
         .on("workspace/didChangeWatchedFiles", [Step::Wait(600), logs("Found 1 source file")])

@@ -34,11 +34,7 @@ impl Debts {
     }
 
     /// Takes note of a write, until it is [`Debts::paid`]. Gives what is owed with it.
-    pub(super) fn owe<'a>(
-        &self,
-        key: &Key,
-        written: impl IntoIterator<Item = &'a Target>,
-    ) -> Debt {
+    pub(super) fn owe<'a>(&self, key: &Key, written: impl IntoIterator<Item = &'a Target>) -> Debt {
         let mut all = self.lock();
         let debt = all.entry(key.clone()).or_default();
         for target in written {

@@ -136,7 +136,7 @@ impl Lsp {
         let asked = matches!(client.wait(), Wait::Pull {} | Wait::TsserverSync { .. });
         let debt = Users {
             earlier: earlier.files.keys().map(|file| self.show(file)).collect(),
-            is_past: !earlier.files.is_empty() && !(asked && earlier.files.keys().all(is_mine)),
+            is_past: !(earlier.files.is_empty() || asked && earlier.files.keys().all(is_mine)),
             ..Users::default()
         };
         let texts: Vec<_> = earlier
