@@ -30,6 +30,9 @@ pub use report::{
     OTHER_FILES_LIMIT, Origin, Report, WriteDiagnostics,
 };
 
+/// Why what comes late of a write does not speak for other files.
+const AS_SAID: &str = "as the result of that write said";
+
 /// The diagnostics that a run knows of.
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
@@ -56,6 +59,8 @@ struct Waiting {
     names: Vec<String>,
     /// The files of the writes that it is waited for after.
     of: Vec<String>,
+    /// Whether its result said that not every other file was looked at.
+    is_part: bool,
 }
 
 /// What is known of a file from before the write that is waited for.
@@ -291,6 +296,9 @@ impl Ledger {
         let mut of: Vec<String> = written.iter().map(|written| &written.file).cloned().collect();
         of.extend(configuring.cloned());
         of.dedup();
+        let is_left =
+            |one: &Observed| matches!(one.snapshot, Snapshot::Unsettled(Unsettled::NotLookedAt(_)));
+        let is_part = !report.others.is_whole() || observed.iter().any(is_left);
         let fresh: Vec<FreshLines> = written.iter().map(FreshLines::of).collect();
         let renaming = std::mem::take(&mut self.renaming);
         for Observed { file, server, snapshot } in observed {
@@ -303,7 +311,8 @@ impl Ledger {
                 None => Waiting::beside(),
             };
             let names = report.others.names.clone();
-            let mine = Waiting { renaming: renaming.clone(), names, of: of.clone(), ..mine };
+            let mine =
+                Waiting { renaming: renaming.clone(), names, of: of.clone(), is_part, ..mine };
             match snapshot {
                 Snapshot::Unsettled(Unsettled::NotLookedAt(beside)) => {
                     report.others.not_looked_at.push((file, beside));
@@ -348,6 +357,7 @@ impl Ledger {
         };
         report.others.names.clone_from(&waiting.names);
         report.of.clone_from(&waiting.of);
+        report.others.unknown.extend(waiting.is_part.then(|| AS_SAID.to_owned()));
         self.tell(&mut report, file, server, settled, &waiting);
         self.keep_hidden(&report);
         self.count_remaining(&mut report, true);
@@ -533,6 +543,7 @@ impl Waiting {
     /// another, and one that was made is still new when it is written again.
     fn merged(self, earlier: Option<Self>) -> Self {
         let Some(mut earlier) = earlier else { return self };
+        let is_part = self.is_part || earlier.is_part;
         let mut of = std::mem::take(&mut earlier.of);
         of.extend(self.of.iter().filter(|file| !of.contains(file)).cloned().collect::<Vec<_>>());
         let mut renaming = std::mem::take(&mut earlier.renaming);
@@ -542,7 +553,7 @@ impl Waiting {
             (_, _, Baseline::Empty) => Self { baseline: Baseline::Empty, ..self },
             _ => self,
         };
-        Self { renaming, of, ..both }
+        Self { renaming, of, is_part, ..both }
     }
 }
 

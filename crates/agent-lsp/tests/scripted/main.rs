@@ -168,6 +168,7 @@ fn main() {
             a_file_that_configures_a_server_has_the_open_files_looked_at
             an_answer_by_the_configuration_from_before_is_waited_out
             a_server_that_keeps_its_configuration_is_started_anew
+            what_a_server_that_starts_anew_finds_late_is_of_its_configuration
             a_file_that_goes_is_looked_for_by_its_name
             a_deletion_is_unknown_while_a_server_is_not_ready
             what_a_command_changed_is_known_where_the_file_was_open

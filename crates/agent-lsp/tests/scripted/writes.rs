@@ -742,6 +742,33 @@ pub(crate) async fn a_server_that_keeps_its_configuration_is_started_anew() {
     started(4);
 }
 
+// spec: LSP-13, LSP-16
+pub(crate) async fn what_a_server_that_starts_anew_finds_late_is_of_its_configuration() {
+    let second = || Nth::Only(2);
+    let found =
+        json!({ "kind": "full", "items": [diagnostic(range(0, 0, 1), 1, "E", "found anew")] });
+    let script = Script::toy("toy", Toy::pull())
+        .rule(Rule::on("initialize").process(second()).then([Step::Wait(900), Step::Default]))
+        .rule(Rule::on("textDocument/diagnostic").process(second()).then([Step::Reply(found)]));
+    let row = row(script)
+        .wait(PULL)
+        .key("configured_by", r#"["toy.conf"]"#)
+        .key("reconfigures", r#""restart""#);
+    let checkout = Setup::new([row])
+        .file("a.toy", "def a\n")
+        .waits(|waits| waits.write_and_start = Duration::from_millis(300))
+        .make();
+    assert_eq!(checkout.diagnostics("a.toy").await.0, "clean");
+    let written = checkout.write("toy.conf", "one\n").await;
+    let text = woven(&written);
+    let pending = "diagnostics pending for other files: a.toy (toy: it is started anew for its configuration)";
+    assert!(text.contains(pending), "{text}");
+    assert_eq!(state_of(&written), "unknown");
+    let told = until_late(&checkout).await;
+    let expected = "since the last result, of the earlier write of toy.conf: new in other files: 1 error\na.toy\n  1:1 error[E] found anew";
+    assert!(told.contains(expected), "{told}");
+}
+
 /// What a command changed is not told with the text from before.
 // spec: LSP-16
 pub(crate) async fn what_a_command_changed_is_known_where_the_file_was_open() {

@@ -78,7 +78,8 @@ impl Lsp {
             } else {
                 client.settled_beside(file, shown, sent, Checks::Past, until).await
             };
-            if matches!(snapshot.settled, Settled::Yes(_)) {
+            let is_before = users.is_none_or(|users| users.are_shown(running));
+            if is_before && matches!(snapshot.settled, Settled::Yes(_)) {
                 self.ledger().baseline(shown, &running.id, snapshot.diagnostics);
             }
         });

@@ -66,6 +66,8 @@ pub(super) struct Users {
     /// Whether the server cannot be shown all files as they were when others were looked at last: what it says now of those
     /// that name what changed is no baseline.
     pub is_past: bool,
+    /// The texts from before that it was shown.
+    shown: Vec<(WorkspacePath, Arc<Document>)>,
 }
 
 /// A file with what changed in it.
@@ -85,6 +87,11 @@ enum Untold {
 }
 
 impl Users {
+    /// Whether the server still has the texts from before: a look for what comes late sends it those of the disk.
+    pub(super) fn are_shown(&self, running: &Running) -> bool {
+        self.shown.iter().all(|(file, text)| running.client.has_text(file, text))
+    }
+
     /// Those that were too many, as observed.
     pub(super) fn left<'a>(
         &'a self,
@@ -134,7 +141,7 @@ impl Lsp {
         let owed = self.shared.debts.owe(&key, mine.iter().copied());
         let is_mine = |file: &WorkspacePath| mine.iter().any(|target| target.file == *file);
         let asked = matches!(client.wait(), Wait::Pull {} | Wait::TsserverSync { .. });
-        let debt = Users {
+        let mut debt = Users {
             earlier: earlier.files.keys().map(|file| self.show(file)).collect(),
             is_past: !(earlier.files.is_empty() || asked && earlier.files.keys().all(is_mine)),
             ..Users::default()
@@ -173,6 +180,12 @@ impl Lsp {
                     is_paid = false;
                     unknown.push(format!("{}: {why}", running.id));
                 }
+            }
+        }
+        for changed in &changes {
+            if let (Some(before), Some(has)) = (changed.before, client.text_of(changed.file)) {
+                debt.is_past |= has.text() != Document::new(before).text();
+                debt.shown.push((changed.file.clone(), has));
             }
         }
         if owed.is_cut {
