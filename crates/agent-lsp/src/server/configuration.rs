@@ -43,13 +43,18 @@ impl Configured {
         let all = folders.iter().flat_map(|folder| {
             row.configuration().iter().filter_map(move |name| folder.join(name))
         });
-        let files = all.map(|file| (file.clone(), workspace.identity(&file).ok())).collect();
+        let files = all.map(|file| (file.clone(), identity(workspace, &file))).collect();
         Self { files }
     }
 
     fn changed(&self, workspace: &Workspace) -> bool {
-        self.files.iter().any(|(file, known)| workspace.identity(file).ok() != *known)
+        self.files.iter().any(|(file, known)| identity(workspace, file) != *known)
     }
+}
+
+/// A compilation database is often a link into the folder of the build.
+fn identity(workspace: &Workspace, file: &WorkspacePath) -> Option<FileIdentity> {
+    workspace.identity(&workspace.follow(file).ok()?).ok()
 }
 
 impl Client {

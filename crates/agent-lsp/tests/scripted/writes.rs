@@ -740,6 +740,15 @@ pub(crate) async fn a_server_that_keeps_its_configuration_is_started_anew() {
         assert_eq!(checkout.diagnostics("b.toy").await.0, "dirty");
     }
     started(4);
+    // A link into the folder of a build.
+    checkout.put("built/toy.conf", "one\n");
+    checkout.remove("toy.conf");
+    std::os::unix::fs::symlink("built/toy.conf", checkout.root().join("toy.conf")).unwrap();
+    checkout.diagnostics("b.toy").await;
+    started(5);
+    checkout.put("built/toy.conf", "other\n");
+    checkout.diagnostics("b.toy").await;
+    started(6);
 }
 
 // spec: LSP-13, LSP-16
