@@ -24,11 +24,14 @@ use fresh::FreshLines;
 use hidden::Hidden;
 use key::Key;
 
-pub use others::{Beside, Others, OthersData};
+pub use others::{Beside, Configures, Others, OthersData};
 pub use report::{
-    BACK_LIMIT, FILE_LIMIT, FLOOD, FLOOD_SHOWN, OTHER_FILE_LIMIT, OTHER_FILES_LIMIT, Origin,
-    Report, WriteDiagnostics,
+    BACK_LIMIT, FILE_LIMIT, FLOOD, FLOOD_SHOWN, LateDiagnostics, OTHER_FILE_LIMIT,
+    OTHER_FILES_LIMIT, Origin, Report, WriteDiagnostics,
 };
+
+/// Why what comes late of a write does not speak for other files.
+const AS_SAID: &str = "as the result of that write said";
 
 /// The diagnostics that a run knows of.
 #[derive(Debug, Clone, Default)]
@@ -56,6 +59,10 @@ struct Waiting {
     names: Vec<String>,
     /// Whether the file was written by an earlier write, of which nothing could be said.
     is_owed: bool,
+    /// The files of the writes that it is waited for after.
+    of: Vec<String>,
+    /// Whether its result said that not every other file was looked at.
+    is_part: bool,
 }
 
 /// What is known of a file from before the write that is waited for.
@@ -289,6 +296,13 @@ impl Ledger {
         };
         report.unseen =
             there.filter(|written| !seen(written)).map(|written| written.file.clone()).collect();
+        let configuring = report.others.configures.iter().map(|(file, _)| file);
+        let mut of: Vec<String> = written.iter().map(|written| &written.file).cloned().collect();
+        of.extend(configuring.cloned());
+        of.dedup();
+        let is_left =
+            |one: &Observed| matches!(one.snapshot, Snapshot::Unsettled(Unsettled::NotLookedAt(_)));
+        let is_part = !report.others.is_whole() || observed.iter().any(is_left);
         let fresh: Vec<FreshLines> = written.iter().map(FreshLines::of).collect();
         let renaming = std::mem::take(&mut self.renaming);
         for Observed { file, server, snapshot } in observed {
@@ -301,7 +315,8 @@ impl Ledger {
                 None => Waiting::beside(),
             };
             let names = report.others.names.clone();
-            let mine = Waiting { renaming: renaming.clone(), names, ..mine };
+            let mine =
+                Waiting { renaming: renaming.clone(), names, of: of.clone(), is_part, ..mine };
             match snapshot {
                 Snapshot::Unsettled(Unsettled::NotLookedAt(beside)) => {
                     report.others.not_looked_at.push((file, beside));
@@ -348,6 +363,8 @@ impl Ledger {
             Origin::Other => Report::new([]),
         };
         report.others.names.clone_from(&waiting.names);
+        report.of.clone_from(&waiting.of);
+        report.others.unknown.extend(waiting.is_part.then(|| AS_SAID.to_owned()));
         self.tell(&mut report, file, server, settled, &waiting);
         self.keep_hidden(&report);
         self.count_remaining(&mut report, true);
@@ -355,10 +372,11 @@ impl Ledger {
         (waiting.origin == Origin::Written || !report.is_quiet()).then_some(report)
     }
 
-    /// Takes what was observed of files beside those of a write that settled after its report was given. `None` where there is
+    /// Takes what was observed of files beside those of a write, named by what it wrote, that settled after its report was given. `None` where there is
     /// nothing new.
-    pub fn late_beside(&mut self, observed: Vec<Observed>) -> Option<Report> {
+    pub fn late_beside(&mut self, of: Vec<String>, observed: Vec<Observed>) -> Option<Report> {
         let mut report = Report::new([]);
+        report.of = of;
         for Observed { file, server, snapshot } in observed {
             let Snapshot::Settled(now) = snapshot else { continue };
             match self.pending.get(&pair(&file, &server)) {
@@ -532,6 +550,9 @@ impl Waiting {
     /// another, and one that was made is still new when it is written again.
     fn merged(self, earlier: Option<Self>) -> Self {
         let Some(mut earlier) = earlier else { return self };
+        let is_part = self.is_part || earlier.is_part;
+        let mut of = std::mem::take(&mut earlier.of);
+        of.extend(self.of.iter().filter(|file| !of.contains(file)).cloned().collect::<Vec<_>>());
         let mut renaming = std::mem::take(&mut earlier.renaming);
         renaming.extend(self.renaming.iter().cloned());
         let both = match (self.origin, earlier.origin, earlier.baseline) {
@@ -539,7 +560,7 @@ impl Waiting {
             (_, _, Baseline::Empty) => Self { baseline: Baseline::Empty, ..self },
             _ => self,
         };
-        Self { renaming, ..both }
+        Self { renaming, of, is_part, ..both }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{
     location::Status,
     supervisor::{IDLE_AFTER, RESTART_AFTER, Running, Supervisor, reap_idle},
     table::{ServerTable, Trust},
-    tools,
+    tools::{self, Debts},
 };
 
 /// How long a query may take, the start of a server included.
@@ -60,6 +60,8 @@ pub(crate) struct Shared {
     pub settling: tokio::sync::Mutex<()>,
     /// Up to where changes on the disk were there before a write was reported.
     pub reported: Mutex<Option<Cursor>>,
+    /// What earlier writes changed and whose other files were not looked at yet.
+    pub debts: Debts,
     reaper: Mutex<Option<AbortHandle>>,
 }
 
@@ -274,6 +276,7 @@ impl LspBuilder {
             late: Mutex::default(),
             settling: tokio::sync::Mutex::default(),
             reported: Mutex::default(),
+            debts: Debts::default(),
             reaper: Mutex::default(),
         };
         Lsp { shared: Arc::new(shared) }

@@ -8,6 +8,7 @@ mod leftovers;
 mod name;
 mod plan;
 mod ranges;
+mod reexported;
 mod standing;
 
 use agent_tool_core::{ErrorKind, ToolError};

@@ -3,6 +3,7 @@
 mod capabilities;
 mod check;
 mod client;
+mod configuration;
 mod connection;
 mod documents;
 mod inbox;
@@ -16,6 +17,7 @@ mod watchers;
 
 pub(crate) use self::{
     client::{Client, NO_SUCH_METHOD, Start, is_empty, is_out_of_date},
+    configuration::Configured,
     connection::CallError,
     documents::Watched,
     readiness::Readiness,

@@ -132,6 +132,17 @@ impl Supervisor {
     /// # Errors
     /// Why there is none.
     pub(crate) fn candidates(&self, file: &WorkspacePath) -> Result<Vec<Candidate>, NoServer> {
+        let shown = || self.workspace.show(file);
+        match self.workspace.follow(file) {
+            Err(error) => return Err(NoServer::unplaced(format!("no server is asked: {error}"))),
+            Ok(followed) if self.workspace.absolute(&followed).is_dir() => {
+                let name = shown();
+                let why =
+                    format!("{name} is a folder: name a file, or \"*\" for the whole project");
+                return Err(NoServer::unplaced(why));
+            }
+            Ok(_) => {}
+        }
         let mut markers = Vec::new();
         let mut found = Vec::new();
         for (row, _) in self.table.for_path(file.rel()) {
@@ -144,7 +155,7 @@ impl Supervisor {
             }
         }
         if found.is_empty() {
-            return Err(NoServer::without_marker(&self.workspace.show(file), &markers));
+            return Err(NoServer::without_marker(&shown(), &markers));
         }
         Ok(found)
     }
@@ -291,6 +302,17 @@ impl Supervisor {
     pub(crate) fn live(&self) -> Vec<Arc<Running>> {
         let slots: Vec<_> = self.slots().values().cloned().collect();
         slots.iter().filter_map(|slot| slot.live()).collect()
+    }
+
+    /// The server that runs by a key, as it is now: started anew where its configuration is another.
+    pub(crate) async fn by_key(
+        self: &Arc<Self>,
+        key: &Key,
+        deadline: Instant,
+    ) -> Result<Arc<Running>, NoServer> {
+        let slot = self.slots().get(key).cloned();
+        let slot = slot.ok_or_else(|| NoServer::failed(&key.id, "it is gone".to_owned()))?;
+        self.running(&slot, deadline).await
     }
 
     /// The server that a file had by its id, where it runs or is being started: a failed one is not

@@ -72,6 +72,12 @@ pub struct Server {
     /// open alone, and says nothing of that. Empty where it finds the files by itself.
     #[serde(default)]
     pub knows_by: Vec<String>,
+    /// Files that configure it, in its root or a folder above; its markers where it does not say.
+    #[serde(default)]
+    pub configured_by: Option<Vec<String>>,
+    /// What it does when one of them changes.
+    #[serde(default)]
+    pub reconfigures: Reconfigures,
     /// How its diagnostics come.
     pub wait: Wait,
     /// Who looks at the files that a change of another file may break.
@@ -148,6 +154,20 @@ pub struct Unloaded {
     pub logs: String,
     /// The title of the progress that runs then.
     pub shows: String,
+}
+
+/// What a server does when it is told that its configuration is another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Reconfigures {
+    /// It reads it before it answers.
+    #[default]
+    AtOnce,
+    /// It answers by the one from before until it logs once more that it knows the project's files.
+    LogsAgain,
+    /// It keeps the one from before for what is open: it is started anew.
+    Restart,
 }
 
 /// What a server is good for.
@@ -240,6 +260,12 @@ impl ServerTable {
 }
 
 impl Server {
+    /// The names of the files that configure it.
+    #[must_use]
+    pub fn configuration(&self) -> &[String] {
+        self.configured_by.as_ref().unwrap_or(&self.roots)
+    }
+
     /// Whether others may break by a change of a file, by its name.
     #[must_use]
     pub fn is_used(&self, path: &Path) -> bool {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use agent_tool_core::{Tier, Tool, ToolSpec};
 use schemars::{JsonSchema, schema_for};
 
-pub(crate) use self::on_write::on_write;
+pub(crate) use self::on_write::{Debts, on_write};
 use crate::Lsp;
 
 pub(crate) fn all(lsp: &Lsp) -> Vec<Arc<dyn Tool>> {

@@ -33,6 +33,10 @@ pub struct Others {
     pub not_looked_at: Vec<(String, Beside)>,
     /// Those that changed since the result before, by another hand than this write's: what is gone may be their doing.
     pub changed: Vec<String>,
+    /// The files of earlier writes whose others were not looked at then, and are looked at with this one's.
+    pub earlier: BTreeSet<String>,
+    /// The written files that configure a server, each with it: any file may be another by that.
+    pub configures: Vec<(String, String)>,
 }
 
 /// Why a file beside the written ones matters.
@@ -58,6 +62,20 @@ pub struct OthersData {
     pub why: Option<String>,
     /// Those that changed since the result before by another hand, at most 50: what is gone may be their doing.
     pub changed: Vec<String>,
+    /// The files of earlier writes whose others were not looked at then, and are looked at with this one's, at most 50.
+    pub earlier: Vec<String>,
+    /// The written files that configure a server: of its files those that are open are looked at.
+    pub configures: Vec<Configures>,
+}
+
+/// A file that configures a server, as data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Configures {
+    /// The file as shown.
+    pub file: String,
+    /// The server.
+    pub server: String,
 }
 
 impl Others {
@@ -70,7 +88,7 @@ impl Others {
     /// Whether nothing that matters was left out, as far as it is known.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.unknown.is_empty() && self.not_looked_at.is_empty()
+        self.unknown.is_empty() && self.not_looked_at.is_empty() && self.configures.is_empty()
     }
 
     /// As data, where so many are to come, and where `waits` also what is found once the written files have settled.
@@ -78,6 +96,8 @@ impl Others {
         let files = self.not_looked_at.iter().map(|(file, _)| file.clone());
         let mut why: Vec<_> = self.unknown.iter().map(String::as_str).collect();
         why.extend(waits.then_some(AFTER));
+        let configured = self.configured();
+        why.extend(configured.as_deref());
         let known = self.looked_at.len() + self.not_looked_at.len() + pending;
         OthersData {
             looked_at: self.looked_at.len(),
@@ -85,12 +105,40 @@ impl Others {
             total: why.is_empty().then_some(known),
             why: (!why.is_empty()).then(|| why.join("; ")),
             changed: self.changed.iter().take(DATA_LIMIT).cloned().collect(),
+            earlier: self.earlier.iter().take(DATA_LIMIT).cloned().collect(),
+            configures: self
+                .configures
+                .iter()
+                .take(DATA_LIMIT)
+                .map(|(file, server)| Configures { file: file.clone(), server: server.clone() })
+                .collect(),
         }
+    }
+
+    /// Which server a written file configures: `pyproject.toml configures ruff, so any file may be another by it`.
+    pub(super) fn configured(&self) -> Option<String> {
+        let mut files: Vec<&str> = self.configures.iter().map(|(file, _)| file.as_str()).collect();
+        files.dedup();
+        let all = files.into_iter().map(|file| {
+            let of = self.configures.iter().filter(|(of, _)| of == file);
+            let servers: Vec<&str> = of.map(|(_, server)| server.as_str()).collect();
+            format!("{file} configures {}", servers.join(" and "))
+        });
+        let all: Vec<_> = all.collect();
+        (!all.is_empty()).then(|| format!("{}, so any file may be another by it", all.join(", ")))
     }
 
     /// What was left out, a line each.
     pub(super) fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
+        if let Some(configured) = self.configured() {
+            let seen = match self.looked_at.len() {
+                0 => "no open file was looked at".to_owned(),
+                1 => "1 open file was looked at".to_owned(),
+                n => format!("{n} open files were looked at"),
+            };
+            lines.push(format!("{configured}; {seen}, others were not; {ASK}"));
+        }
         for beside in [Beside::Named, Beside::Open] {
             let of = self.not_looked_at.iter().filter(|(_, why)| *why == beside);
             let files: Vec<&str> = of.map(|(file, _)| file.as_str()).collect();
@@ -109,6 +157,13 @@ impl Others {
             };
             let files = listed(&files);
             lines.push(format!("{subject} {does} and {were} not looked at: {files}; {ASK}"));
+        }
+        if !self.earlier.is_empty() && !self.looked_at.is_empty() {
+            let files: Vec<_> = self.earlier.iter().collect();
+            lines.push(format!(
+                "other files were looked at for the earlier write of {} as well, after which they were not",
+                listed(&files)
+            ));
         }
         if !self.unknown.is_empty() {
             let why: Vec<_> = self.unknown.iter().map(String::as_str).collect();

@@ -63,6 +63,8 @@ pub struct Report {
     files: Vec<String>,
     /// Whether it is of written files at all.
     has_written: bool,
+    /// The files of the earlier writes that it belongs to, where it settled late.
+    pub(super) of: Vec<String>,
 }
 
 /// The news of one file.
@@ -116,6 +118,26 @@ pub struct WriteDiagnostics {
     pub back: Vec<Diagnostic>,
     /// What is to come.
     pub pending: Vec<PendingFile>,
+    /// What came since the last result of the run and belongs to earlier writes: it is in none of the other lists.
+    pub late: Vec<LateDiagnostics>,
+}
+
+/// What settled after its write was answered, as data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct LateDiagnostics {
+    /// The files of the writes that it belongs to.
+    pub of: Vec<String>,
+    /// What is new, at most 50.
+    pub new: Vec<Diagnostic>,
+    /// The errors of files of which nothing is known from before, at most 50.
+    pub perhaps_new: Vec<Diagnostic>,
+    /// What is gone, where no new error may hide it, at most 50.
+    pub fixed: Vec<Diagnostic>,
+    /// What is gone and may only be hidden, at most 50.
+    pub perhaps_hidden: Vec<Diagnostic>,
+    /// What was perhaps hidden and is told again, at most 50.
+    pub back: Vec<Diagnostic>,
 }
 
 /// A file whose diagnostics are to come, as data.
@@ -140,6 +162,7 @@ impl Report {
         let new: Vec<FileNews> = written.into_iter().map(of).collect();
         Self {
             has_written: !new.is_empty(),
+            of: Vec::new(),
             elsewhere: 0,
             others: Others::default(),
             nothing_is_there: false,
@@ -211,13 +234,25 @@ impl Report {
         self.remaining.dedup_by(|a, b| a.says_the_same(b));
     }
 
-    /// The lines of what settled since the last result; with the file, where they do not name it.
+    /// The lines of what settled since the last result, with the write that it belongs to.
     pub(crate) fn late_text(&self) -> String {
-        let text = self.text();
-        match self.files.as_slice() {
-            [file] if self.new.is_empty() => format!("since the last result, {file}: {text}"),
-            _ => format!("since the last result: {text}"),
+        let text = self.text_with("(may predate that write)");
+        match self.of.as_slice() {
+            [] => format!("since the last result: {text}"),
+            of => format!("since the last result, of the earlier write of {}: {text}", listed(of)),
         }
+    }
+
+    /// The same as data.
+    pub(crate) fn late_data(&self) -> LateDiagnostics {
+        let WriteDiagnostics { new, perhaps_new, fixed, perhaps_hidden, back, .. } = self.data();
+        LateDiagnostics { of: self.of.clone(), new, perhaps_new, fixed, perhaps_hidden, back }
+    }
+
+    /// What is said of a write of which there is nothing to say, beside what came late.
+    pub(crate) fn of_nothing() -> WriteDiagnostics {
+        let why = "no server that runs takes what was written".to_owned();
+        WriteDiagnostics { why, ..Self::new([]).data() }
     }
 
     /// Whether a file was written.
@@ -243,20 +278,26 @@ impl Report {
     /// The lines for the model, without an end of line at the end.
     #[must_use]
     pub fn text(&self) -> String {
+        self.text_with("(may predate this edit)")
+    }
+
+    /// The same, with these words behind what may be older.
+    fn text_with(&self, doubt: &str) -> String {
         let mut out = String::new();
         let written = self.of(Origin::Written, Since::ThisEdit);
         let others = self.of(Origin::Other, Since::ThisEdit);
         let in_doubt = self.of(Origin::Written, Since::PerhapsBefore);
         let others_in_doubt = self.of(Origin::Other, Since::PerhapsBefore);
-        print_files(&mut out, "new diagnostics", &written, usize::MAX, FILE_LIMIT);
-        print_files(&mut out, PERHAPS_NEW, &in_doubt, usize::MAX, FILE_LIMIT);
+        let limits = (usize::MAX, FILE_LIMIT);
+        print_files(&mut out, "new diagnostics", &written, limits, doubt);
+        print_files(&mut out, PERHAPS_NEW, &in_doubt, limits, doubt);
         let limits = (OTHER_FILES_LIMIT, OTHER_FILE_LIMIT);
-        print_files(&mut out, "new in other files", &others, limits.0, limits.1);
+        print_files(&mut out, "new in other files", &others, limits, doubt);
         let title = "perhaps new in other files, of which nothing is known from before";
-        print_files(&mut out, title, &others_in_doubt, limits.0, limits.1);
+        print_files(&mut out, title, &others_in_doubt, limits, doubt);
         let owed = self.of(Origin::Other, Since::EarlierEdit);
         let title = "perhaps of an earlier write, in other files that were not looked at since it";
-        print_files(&mut out, title, &owed, limits.0, limits.1);
+        print_files(&mut out, title, &owed, limits, doubt);
         let (hidden, fixed): (Vec<_>, Vec<_>) =
             self.fixed.iter().partition(|gone| self.may_be_hidden(gone));
         if !fixed.is_empty() {
@@ -307,6 +348,7 @@ impl Report {
             perhaps_hidden: first(&mut self.fixed.iter().filter(|gone| self.may_be_hidden(gone))),
             back: first(&mut self.back.iter()),
             pending: self.pending.iter().map(PendingFile::of).collect(),
+            late: Vec::new(),
         }
     }
 
@@ -415,6 +457,12 @@ impl Report {
         if self.nothing_is_there && self.has_written {
             return self.why_of_nothing(&pending);
         }
+        if let Some(configured) = self.others.configured().filter(|_| !self.has_written) {
+            return match (pending.as_slice(), new) {
+                ([], _) => format!("{configured}{}", self.elsewhere()),
+                _ => format!("{configured}; not confirmed yet ({})", pending.join(", ")),
+            };
+        }
         match (self.state, pending.is_empty()) {
             (_, false) => format!("not confirmed yet ({})", pending.join(", ")),
             _ if !self.unseen.is_empty() => {
@@ -492,12 +540,18 @@ impl Unsettled {
     }
 }
 
-fn print_files(out: &mut String, title: &str, files: &[FileNews], most: usize, limit: usize) {
+fn print_files(
+    out: &mut String,
+    title: &str,
+    files: &[FileNews],
+    (most, limit): (usize, usize),
+    doubt: &str,
+) {
     if files.is_empty() {
         return;
     }
     line(out, &format!("{title}: {}", diagnostic::counts(all(files))));
-    files.iter().take(most).for_each(|news| print_file(out, news, limit));
+    files.iter().take(most).for_each(|news| print_file(out, news, limit, doubt));
     match files.len().saturating_sub(most) {
         0 => {}
         1 => line(out, "and 1 more file"),
@@ -505,7 +559,7 @@ fn print_files(out: &mut String, title: &str, files: &[FileNews], most: usize, l
     }
 }
 
-fn print_file(out: &mut String, news: &FileNews, limit: usize) {
+fn print_file(out: &mut String, news: &FileNews, limit: usize, doubt: &str) {
     let errors = news.new.iter().filter(|new| new.diagnostic.severity == Severity::Error).count();
     let flood = errors > FLOOD;
     let limit = if flood { FLOOD_SHOWN } else { limit };
@@ -522,22 +576,22 @@ fn print_file(out: &mut String, news: &FileNews, limit: usize) {
         line(out, &news.file);
     }
     for new in news.new.iter().take(limit) {
-        line(out, &format!("  {}", describe(new)));
+        line(out, &format!("  {}", describe(new, doubt)));
     }
     if news.new.len() > limit && !flood {
         line(out, &format!("  and {} more", news.new.len() - limit));
     }
 }
 
-fn describe(new: &New) -> String {
+fn describe(new: &New, doubt: &str) -> String {
     let Diagnostic { line, column, severity, code, message, source, .. } = &new.diagnostic;
     let code = code.as_deref().map(|code| format!("[{code}]")).unwrap_or_default();
     let message =
         clip(message.trim(), MESSAGE_LIMIT).text.replace("\r\n", "\n").replace('\n', "\n    ");
     let source = source.as_deref().map(|source| format!(" ({source})")).unwrap_or_default();
     let since = match new.since {
-        Since::ThisEdit => "",
-        Since::PerhapsBefore | Since::EarlierEdit => " (may predate this edit)",
+        Since::ThisEdit => String::new(),
+        Since::PerhapsBefore | Since::EarlierEdit => format!(" {doubt}"),
     };
     format!("{line}:{column} {}{code} {message}{source}{since}", severity.as_str())
 }

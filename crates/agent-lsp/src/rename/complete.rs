@@ -103,27 +103,66 @@ pub fn check_complete(
     if missing.is_empty() {
         return Ok(compared);
     }
+    let kept = kept(changes, language, core);
     missing.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
     missing.dedup();
     let total = compared.reached + missing.len();
-    Err(partial(missing, total))
+    Err(partial(missing, total, name, &kept))
 }
 
-fn partial(mut missing: Vec<Location>, total: usize) -> ToolError {
+/// The places at which the edit keeps the old name beside the new one, as `{ area }` that becomes `{ area: surface }`: what
+/// has the name from there on is another symbol to the server.
+fn kept(changes: &Changes, language: &Language, name: &str) -> Vec<Location> {
+    let files =
+        changes.edits.iter().flat_map(|file| file.edits.iter().map(move |edit| (file, edit)));
+    let keeps = files.filter(|(file, edit)| {
+        let there = file.document.text();
+        let inserts = edit.range.is_empty() || there[edit.range.clone()] == *name;
+        let is_kept = edit.range.is_empty() && !edit.text.trim().is_empty();
+        inserts && (is_kept || names(language, &edit.text, name, &(0..edit.text.len())))
+    });
+    let all = keeps.map(|(file, edit)| {
+        let place = file.document.place(edit.range.start);
+        let text = file.document.line(place.line).unwrap_or_default().trim();
+        Location {
+            file: file.file.clone(),
+            line: place.line,
+            column: place.column,
+            text: clip(text, SHOWN_LINE).text,
+        }
+    });
+    all.take(MISSING_LIMIT).collect()
+}
+
+fn partial(mut missing: Vec<Location>, total: usize, name: &str, kept: &[Location]) -> ToolError {
     let count = missing.len();
     missing.truncate(MISSING_LIMIT);
     let mut message = format!(
-        "the server would rename only a part: its edit lacks {count} of {}; nothing was written, so wait \
-         until it has read the project, or rename where the symbol is defined:",
+        "the server would rename only a part: its edit lacks {count} of {}; nothing was written, so ",
         counted(total, "reference")
     );
-    for Location { file, line, column, text } in &missing {
-        // Writing to a string does not fail.
-        let _ = write!(message, "\n  {file}:{line}:{column}: {text}");
+    // Writing to a string does not fail.
+    let list = |message: &mut String, places: &[Location]| {
+        for Location { file, line, column, text } in places {
+            let _ = write!(message, "\n  {file}:{line}:{column}: {text}");
+        }
+    };
+    if kept.is_empty() {
+        message
+            .push_str("wait until it has read the project, or rename where the symbol is defined:");
+    } else {
+        let _ = write!(
+            message,
+            "edit these places by hand, as with ast_edit: waiting changes nothing, for the server keeps `{name}` as a name of its \
+             own at"
+        );
+        list(&mut message, kept);
+        message.push_str("\nand leaves what has it from there:");
     }
+    list(&mut message, &missing);
     if count > missing.len() {
         let _ = write!(message, "\n  and {} more", count - missing.len());
     }
     ToolError::new(ErrorKind::Conflict, "partial_rename", message)
-        .with_data(json!({"missing": missing, "total": count, "references": total}))
+        .with_data(json!({"missing": missing, "kept": kept, "total": count, "references": total}))
 }

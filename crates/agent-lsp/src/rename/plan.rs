@@ -12,6 +12,7 @@ use super::{
     Compared, Leftovers, Reference, Where, check_complete, check_name, check_not_empty,
     check_ranges, leftovers,
     ranges::stands_at,
+    reexported::Whole,
     standing::{Standing, is_member},
 };
 use crate::{
@@ -62,6 +63,8 @@ pub struct PlannedRename {
     pub leftovers: Leftovers,
     /// Where the new name is already, in the scope of the symbol: `lib.py:3`.
     pub taken: Option<String>,
+    /// Where it is exported again and renamed there too, at which the server would keep the old name: `src/index.ts:3`.
+    pub exported: Vec<String>,
     /// What was held against it; none where the server lists no references.
     pub compared: Option<Compared>,
     plan: Plan,
@@ -132,6 +135,8 @@ impl Lsp {
         let answer = client.ask::<requests::Rename>(params, asked.deadline).await;
         let answer = answer.map_err(|error| asked.failed(&error))?;
         let edit = self.with_moved_files(&asked, read_edit(answer, &old)?).await?;
+        let whole = self.through_exports(&asked, edit, (&old, &args.new_name)).await?;
+        let Whole { edit, places: exported } = whole;
         let changes =
             edits::read(&self.shared.workspace, &edit, client.encoding(), &client.sent())?;
         check_not_empty(&changes, &old)?;
@@ -163,7 +168,7 @@ impl Lsp {
             ToolError::new(ErrorKind::Cancelled, "stopped", message).with_source(error)
         })??;
         let plan = planned(&asked, old, at, changes, left, compared);
-        Ok(PlannedRename { taken: standing.taken, ..plan })
+        Ok(PlannedRename { taken: standing.taken, exported, ..plan })
     }
 
     /// The place to rename from: where the symbol is defined, if the definition bears its name. At a
@@ -311,7 +316,7 @@ fn read_edit(answer: Value, old: &str) -> Result<Value, ToolError> {
 }
 
 /// The text edits of an answer in the form that has an order.
-fn text_edits(mut answer: Value) -> Vec<Value> {
+pub(super) fn text_edits(mut answer: Value) -> Vec<Value> {
     if let Value::Array(changes) = answer["documentChanges"].take() {
         return changes;
     }
@@ -362,6 +367,7 @@ fn planned(
             .collect(),
         leftovers,
         taken: None,
+        exported: Vec::new(),
         compared,
         plan: changes.plan().clone(),
         operations: changes.operations,

@@ -1,7 +1,7 @@
 //! One running server: what it can do, what it was sent, and how to ask it.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -15,6 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::{
     capabilities::{field_of, of_client, says_yes},
     check::Started,
+    configuration::{Configured, Told as Reconfigured},
     connection::{CallError, Connection},
     documents::Documents,
     inbox::{Inbox, folder_of},
@@ -61,6 +62,8 @@ pub(crate) struct Start {
     /// What others change, and from where on the server has to be told of it.
     pub disk: Arc<Disk>,
     pub since: Cursor,
+    /// The files that configure it, as they are before it reads them.
+    pub configured: Configured,
     /// Waits for the end of its process.
     pub exit: ExitWatch,
     /// After how long without reading it is asked nothing more.
@@ -79,6 +82,8 @@ pub(crate) struct Client {
     pub(super) documents: Mutex<Documents>,
     /// When it was told last of a file that it has to read by itself.
     pub(super) told_to_read: Mutex<Option<Instant>>,
+    /// The last change of its configuration that it was told of, where it is waited for.
+    pub(super) reconfigured: Mutex<Option<Reconfigured>>,
     /// The checks that were started.
     pub(super) started: Started,
     /// Up to where it was told of what others changed.
@@ -158,6 +163,7 @@ impl Client {
             encoding,
             documents: Mutex::new(Documents::new(start.workspace.clone(), start.row.clone())),
             told_to_read: Mutex::default(),
+            reconfigured: Mutex::default(),
             started: Started::default(),
             told_of_disk: Mutex::new(start.since),
             watchers: Mutex::default(),
@@ -245,6 +251,11 @@ impl Client {
     /// How long it has been initialized.
     pub(crate) fn age(&self) -> Duration {
         self.initialized.elapsed()
+    }
+
+    /// The root that it was started at, links resolved.
+    pub(crate) fn root(&self) -> &Path {
+        &self.start.root
     }
 
     /// Its row of the table.

@@ -131,7 +131,10 @@ impl Inbox {
             "window/logMessage" => {
                 let logged = params["message"].as_str().unwrap_or_default();
                 if self.logs_when_ready.as_deref().is_some_and(|part| logged.contains(part)) {
-                    self.told.change(|state| state.knows_files = true);
+                    self.told.change(|state| {
+                        state.knows_files = true;
+                        state.logged_ready += 1;
+                    });
                 }
                 if self.unloaded.as_ref().is_some_and(|unloaded| logged.contains(&unloaded.logs)) {
                     self.told.change(|state| state.set_unloaded());

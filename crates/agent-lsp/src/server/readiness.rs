@@ -83,6 +83,9 @@ impl Client {
         } else if self.start.row.ready == Ready::ServerStatus {
             return Readiness::Busy(self.working(state).unwrap_or_else(|| "starting".to_owned()));
         }
+        if self.is_reading_configuration(state) {
+            return Readiness::Busy("it reads its configuration anew".to_owned());
+        }
         if self.start.row.ready == Ready::AtOnce {
             return Readiness::Ready;
         }

@@ -77,6 +77,14 @@ impl Client {
         synced
     }
 
+    /// Shows a file as it was before an earlier write, be it open by now.
+    pub(crate) fn show_again(&self, file: &WorkspacePath, text: Document) -> Synced {
+        let mut documents = self.documents();
+        let synced = documents.show_again(file, text);
+        self.send(documents.take_notes());
+        synced
+    }
+
     /// Sends the text of an open file once more, so that the server looks at it again; gives its version.
     pub(crate) fn rebuild(&self, file: &WorkspacePath) -> Option<i32> {
         let mut documents = self.documents();
@@ -128,6 +136,7 @@ impl Client {
         for (file, watched) in files {
             documents.tell(file, *watched);
             self.has_to_read(file, *watched);
+            self.note_configuration(file);
         }
         self.send(documents.take_notes());
     }
@@ -167,8 +176,10 @@ impl Client {
             if self.reads(&file, change) {
                 documents.tell(&file, change);
                 self.has_to_read(&file, change);
-            } else if self.watches(&file, change) {
+                self.note_configuration(&file);
+            } else if self.watches(&file, change) || self.is_named(&file) {
                 documents.tell(&file, change);
+                self.note_configuration(&file);
             }
         }
     }

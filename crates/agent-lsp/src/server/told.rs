@@ -66,6 +66,8 @@ pub(crate) struct State {
     pub knows_files: bool,
     /// When it logged that it could not read the project, until it shows that.
     pub unloaded: Option<Instant>,
+    /// How many times it logged so.
+    pub logged_ready: u64,
     /// Nothing more will be told.
     gone: bool,
     sequence: u64,

@@ -28,6 +28,11 @@ impl NoServer {
         Self { code: "no_server", id: None, why }
     }
 
+    /// The path is that of no file of the workspace.
+    pub(crate) fn unplaced(why: String) -> Self {
+        Self { code: "no_server", id: None, why }
+    }
+
     /// The program is not there, or does not answer.
     pub(crate) fn without_program(id: &str, why: String, install: &str) -> Self {
         let why = format!("{why}; to install it: {install}");

@@ -12,7 +12,7 @@ use std::{
 use agent_process::{ExitReport, ExitWatch, Found, Process, ShutdownSteps};
 use tokio::time::timeout;
 
-use super::trust;
+use super::{Key, trust};
 use crate::server::Client;
 
 /// How long it may take to answer `shutdown`.
@@ -26,6 +26,10 @@ const LAST_ANSWERS: Duration = Duration::from_millis(100);
 
 /// How long a server that can be asked nothing any more may take to end by itself.
 pub(super) const DEAF: Duration = Duration::from_secs(1);
+
+/// How long a server that another took the place of may still answer, and how often that is looked at.
+const UNUSED_WITHIN: Duration = Duration::from_secs(5);
+const UNUSED_LOOK: Duration = Duration::from_millis(50);
 
 /// How many lines of its error output a server's end is told with.
 const TAIL_LINES: usize = 5;
@@ -67,6 +71,11 @@ impl Running {
         Use(self)
     }
 
+    /// What it is known by, be it started anew.
+    pub(crate) fn key(&self) -> Key {
+        Key { id: self.id.clone(), root: self.client.root().to_owned() }
+    }
+
     /// Counts as a use of it.
     pub(super) fn touch(&self) {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
@@ -86,6 +95,15 @@ impl Running {
     /// How it ended, where it has.
     pub(crate) fn end_in_words(&self) -> Option<String> {
         self.process.exited().map(|report| ended(&report))
+    }
+
+    /// Ends it once nobody waits for an answer of it, within bounds.
+    pub(super) async fn end_when_unused(&self) {
+        let end = Instant::now() + UNUSED_WITHIN;
+        while self.busy.load(Ordering::Relaxed) > 0 && Instant::now() < end {
+            tokio::time::sleep(UNUSED_LOOK).await;
+        }
+        self.end().await;
     }
 
     /// Ends it: as the protocol has it, then by signals.

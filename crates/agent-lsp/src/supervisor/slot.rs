@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     roots::ServerRoot,
-    server::{self, CallError, Client, words},
+    server::{self, CallError, Client, Configured, words},
     table::{Server, Trust},
 };
 
@@ -273,6 +273,12 @@ impl Supervisor {
             let mut inner = slot.lock();
             inner.notice_end(slot.restart);
             match &inner.state {
+                State::Running(running) if running.client.is_outdated() => {
+                    let outdated = Arc::clone(running);
+                    drop(inner.take());
+                    tokio::spawn(async move { outdated.end_when_unused().await });
+                    self.begin(slot, &mut inner)
+                }
                 State::Running(running) => {
                     // While the slot is locked, so that it is not ended as one that nobody uses.
                     running.touch();
@@ -286,14 +292,7 @@ impl Supervisor {
                 State::Idle | State::Ended { .. } if self.is_closed() => {
                     return Err(NoServer::closed(&slot.key.id));
                 }
-                State::Idle | State::Ended { .. } => {
-                    let (tell, done) = watch::channel(None);
-                    let start = Arc::clone(self).start_slot(Arc::clone(slot), tell);
-                    let task = tokio::spawn(start).abort_handle();
-                    let since = Instant::now();
-                    inner.state = State::Starting(Start { done: done.clone(), since, task });
-                    done
-                }
+                State::Idle | State::Ended { .. } => self.begin(slot, &mut inner),
             }
         };
         let end = timeout_at(deadline.into(), started.wait_for(Option::is_some)).await;
@@ -304,6 +303,20 @@ impl Supervisor {
             Ok(Err(_)) => Err(NoServer::failed(&slot.key.id, "its start was given up".to_owned())),
             Err(_) => Err(NoServer::starting(&slot.key.id)),
         }
+    }
+
+    /// Begins to start it.
+    fn begin(
+        self: &Arc<Self>,
+        slot: &Arc<Slot>,
+        inner: &mut Inner,
+    ) -> watch::Receiver<Option<Started>> {
+        let (tell, done) = watch::channel(None);
+        let start = Arc::clone(self).start_slot(Arc::clone(slot), tell);
+        let task = tokio::spawn(start).abort_handle();
+        let since = Instant::now();
+        inner.state = State::Starting(Start { done: done.clone(), since, task });
+        done
     }
 
     async fn start_slot(self: Arc<Self>, slot: Arc<Slot>, tell: watch::Sender<Option<Started>>) {
@@ -350,6 +363,7 @@ impl Supervisor {
             Trust::Trusted => program,
             Trust::Untrusted => trust::beside(program, &self.workspace, &slot.key.root),
         };
+        let configured = Configured::of(&self.workspace, &slot.root.folder, &slot.row);
         let process = self.launcher.spawn(&program).await;
         let process = process.map_err(|error| NoServer::failed(id, error.to_string()))?;
         let (Some(output), Some(input)) = (process.take_stdout(), process.take_stdin()) else {
@@ -358,6 +372,7 @@ impl Supervisor {
         let start = server::Start {
             workspace: self.workspace.clone(),
             root: slot.key.root.clone(),
+            configured,
             settings: slot.row.settings_for(self.trust),
             row: slot.row.clone(),
             exit: process.exit_watch(),

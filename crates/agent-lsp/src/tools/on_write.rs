@@ -1,6 +1,8 @@
 //! Diagnostics on write: a tool that changed files says at once what the change broke and fixed.
 
 mod beside;
+mod configured;
+mod debt;
 mod late;
 mod users;
 
@@ -18,7 +20,8 @@ use agent_workspace::WorkspacePath;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
-use self::users::Users;
+pub(crate) use self::debt::Debts;
+use self::{configured::Configured, users::Users};
 use crate::{
     Lsp,
     ledger::{Observed, Others, Report, Snapshot as Seen, Unsettled, Written},
@@ -68,6 +71,8 @@ impl Tool for OnWrite {
 /// A write that is looked at.
 struct Write {
     targets: Vec<Target>,
+    /// The files among what was written that configure servers.
+    configured: Vec<Configured>,
     /// When the tool was called: what a server said before is of the files as they were.
     called: Instant,
     /// The files that changed since the write before, by another hand.
@@ -100,13 +105,14 @@ impl Lsp {
     /// of a tool that did its job.
     async fn with_diagnostics(&self, mut output: ToolOutput, called: Instant) -> ToolOutput {
         let report = self.after_write(&output.changes, called).await;
-        let mut late: Vec<_> = self.take_late().iter().map(Report::late_text).collect();
-        if let Some(report) = report {
-            let text = report.text();
-            if !text.is_empty() {
-                late.push(text);
-            }
-            let data = serde_json::to_value(report.data()).unwrap_or_default();
+        let late = self.take_late();
+        let mut texts: Vec<_> = late.iter().map(Report::late_text).collect();
+        if report.is_some() || !late.is_empty() {
+            let text = report.as_ref().map(Report::text).filter(|text| !text.is_empty());
+            texts.extend(text);
+            let mut data = report.as_ref().map_or_else(Report::of_nothing, Report::data);
+            data.late = late.iter().map(Report::late_data).collect();
+            let data = serde_json::to_value(data).unwrap_or_default();
             match &mut output.data {
                 Value::Object(fields) => drop(fields.insert("diagnostics".to_owned(), data)),
                 empty @ Value::Null => *empty = json!({ "diagnostics": data }),
@@ -114,7 +120,7 @@ impl Lsp {
                 _ => {}
             }
         }
-        late.into_iter().fold(output, |output, text| output.with_part(Part::text(text)))
+        texts.into_iter().fold(output, |output, text| output.with_part(Part::text(text)))
     }
 
     /// Tells the servers of files that were written and waits, within bounds, for what they make of
@@ -124,25 +130,29 @@ impl Lsp {
         for change in changes {
             targets.extend(self.target(change));
         }
-        if targets.is_empty() {
+        let begun = Instant::now();
+        let waits = self.shared.waits;
+        let anew = begun + waits.write_and_start / START_SHARE.1 * START_SHARE.0;
+        let configured = self.configured(changes, anew).await;
+        if targets.is_empty() && configured.is_empty() {
             return None;
         }
-        let begun = Instant::now();
         self.start_reaper();
-        let waits = self.shared.waits;
         // A start may take the most of its budget, the rest is for what servers say that run by then.
         let patience = waits.write_and_start / START_SHARE.1 * START_SHARE.0;
         join_all(targets.iter_mut().map(|target| self.find_servers(target, patience))).await;
         targets.retain(|target| !target.servers.is_empty() || !target.missing.is_empty());
-        if targets.is_empty() {
+        if targets.is_empty() && configured.is_empty() {
             return None;
         }
         let deadline = (begun + waits.write_and_start).min(Instant::now() + waits.write);
         targets.iter_mut().for_each(Target::remember);
+        targets.iter().for_each(|target| self.owe_what_nobody_took(target));
         let one = tokio::time::timeout_at(deadline.into(), self.shared.settling.lock()).await;
-        let changed = self.changed_beside(&targets);
+        let changed = self.changed_beside(changes, &targets, &configured);
         let mut write = Write {
             targets,
+            configured,
             called,
             changed,
             marks: HashMap::default(),
@@ -153,6 +163,7 @@ impl Lsp {
             Ok(_one) => self.observe(&write, deadline).await,
             Err(_) => self.unobserved(&write.targets, "another write is still being looked at"),
         };
+        observed.extend(self.unobserved_anew(&write));
         for running in servers(&write.targets) {
             let users = write.users.get(&key(running)).into_iter();
             observed.extend(users.flat_map(|users| users.left(self, running)));
@@ -164,14 +175,26 @@ impl Lsp {
     }
 
     /// The files of the servers' languages that changed since the write before and are none of this one's.
-    fn changed_beside(&self, targets: &[Target]) -> Vec<String> {
+    fn changed_beside(
+        &self,
+        changes: &[FileChange],
+        targets: &[Target],
+        configured: &[Configured],
+    ) -> Vec<String> {
         let mut cursor = self.shared.reported.lock().unwrap_or_else(PoisonError::into_inner);
         let mut files = self.shared.supervisor.changed_since(&mut cursor);
-        let servers = servers(targets);
+        let servers = servers_of(targets, configured);
+        let mine: Vec<_> = changes
+            .iter()
+            .filter_map(|change| self.shared.workspace.resolve(&change.path).ok())
+            .collect();
         files.retain(|file| {
-            let is_mine = targets.iter().any(|target| target.file == *file);
-            let is_taken =
-                |running: &&Arc<Running>| running.client.row().language_of(file.rel()).is_some();
+            let is_mine = mine.contains(file);
+            let is_taken = |running: &&Arc<Running>| {
+                let client = &running.client;
+                client.row().language_of(file.rel()).is_some()
+                    || client.is_configured_by(file, Watched::Changed)
+            };
             !is_mine && servers.iter().any(is_taken)
         });
         files.iter().map(|file| self.show(file)).collect()
@@ -232,15 +255,14 @@ impl Lsp {
         }
         let beside = servers(targets).into_iter().map(|running| {
             let until = self.until(running, deadline);
-            let opened = users.get(&key(running)).map_or(&[][..], |users| &users.opened);
-            self.baselines_beside(write, running, opened, until)
+            self.baselines_beside(write, running, users.get(&key(running)), until)
         });
         tokio::join!(join_all(baselines), join_all(beside));
         let mut marks = HashMap::new();
-        for running in servers(targets) {
+        for running in write.servers() {
             marks.insert(key(running), running.client.told.look().sequence());
             let of_this = |target: &&Target| target.serves(running);
-            let told: Vec<_> = targets
+            let mut told: Vec<_> = targets
                 .iter()
                 .filter(of_this)
                 .filter_map(|target| match (target.existed, &target.after) {
@@ -251,6 +273,8 @@ impl Lsp {
                     _ => Some((target.file.clone(), Watched::Changed)),
                 })
                 .collect();
+            let configured = write.configured.iter().filter(|one| one.serves(running));
+            told.extend(configured.map(|one| (one.file.clone(), one.change)));
             running.client.tell(&told);
             for target in targets.iter().filter(of_this).filter(|target| target.after.is_some()) {
                 // What cannot be read any more is told as a file that is gone, by the next look.
@@ -347,6 +371,17 @@ impl Lsp {
 }
 
 impl Write {
+    /// The servers of what was written, and those that it configures.
+    fn servers(&self) -> Vec<&Arc<Running>> {
+        servers_of(&self.targets, &self.configured)
+    }
+
+    /// What was written, as shown.
+    fn files(&self) -> Vec<String> {
+        let configured = self.configured.iter().map(|one| &one.shown);
+        self.targets.iter().map(|target| &target.shown).chain(configured).cloned().collect()
+    }
+
     /// The files that were opened in a server since they name what is changed.
     fn opened(&self, running: &Running) -> &[WorkspacePath] {
         self.users.get(&key(running)).map_or(&[], |users| &users.opened)
@@ -359,7 +394,17 @@ impl Write {
         let mut known = HashSet::new();
         names.retain(|name| known.insert(name.clone()));
         let unknown = self.users.values().flat_map(|users| users.unknown.iter().cloned());
-        Others { changed: self.changed.clone(), ..Others::new(names, unknown) }
+        let earlier = self.users.values().flat_map(|users| users.earlier.iter().cloned());
+        Others {
+            changed: self.changed.clone(),
+            earlier: earlier.collect(),
+            configures: self
+                .configured
+                .iter()
+                .flat_map(|one| one.names().map(|id| (one.shown.clone(), id.to_owned())))
+                .collect(),
+            ..Others::new(names, unknown)
+        }
     }
 }
 
@@ -390,8 +435,14 @@ impl Target {
 
 /// Every server of the files, once.
 fn servers(targets: &[Target]) -> Vec<&Arc<Running>> {
+    servers_of(targets, &[])
+}
+
+/// The same with those that are configured.
+fn servers_of<'a>(targets: &'a [Target], configured: &'a [Configured]) -> Vec<&'a Arc<Running>> {
     let mut all: Vec<&Arc<Running>> = Vec::new();
-    for running in targets.iter().flat_map(|target| &target.servers) {
+    let written = targets.iter().flat_map(|target| &target.servers);
+    for running in written.chain(configured.iter().flat_map(|one| &one.servers)) {
         if !all.iter().any(|known| Arc::ptr_eq(known, running)) {
             all.push(running);
         }

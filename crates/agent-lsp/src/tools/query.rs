@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::spec;
 use crate::{
     Lsp, Navigation,
+    ledger::Report,
     location::{ResolvedSymbol, ServerStatus},
 };
 
@@ -73,7 +74,12 @@ impl Tool for QueryTool {
             args.check()?;
             let mut output = self.answer(&args).await?;
             // What settled since the last result belongs to the next one, whichever it is.
-            for report in self.lsp.take_late() {
+            let late = self.lsp.take_late();
+            if let (false, Value::Object(fields)) = (late.is_empty(), &mut output.data) {
+                let all: Vec<_> = late.iter().map(Report::late_data).collect();
+                fields.insert("late".to_owned(), data(&all));
+            }
+            for report in late {
                 output = output.with_part(agent_tool_core::Part::text(report.late_text()));
             }
             Ok(output)

@@ -142,6 +142,14 @@ fn text(rename: &PlannedRename, new: &str) -> String {
     if let Some(taken) = taken(rename, new) {
         let _ = write!(text, "\n{taken}: both have this name now, so look at what uses either");
     }
+    if !rename.exported.is_empty() {
+        let places = rename.exported.join(", ");
+        let _ = write!(
+            text,
+            "\nexported again and renamed there too at {places}: whoever imports it from outside of the project needs the new \
+             name"
+        );
+    }
     for label in &rename.annotations {
         let _ = write!(text, "\nthe server wants a person to look at: {label}");
     }
@@ -171,8 +179,10 @@ fn compared(compared: Option<Compared>) -> String {
     };
     let mut text = match reached {
         0 => format!("; the server lists no reference by this name, {UNKNOWN}"),
-        1 => ", the one reference that the server lists by this name among them".to_owned(),
-        _ => format!(", every one of {reached} references by this name among them"),
+        1 => "; the one reference that the server lists by this name is among these".to_owned(),
+        _ => {
+            format!("; all {reached} references that the server lists by this name are among these")
+        }
     };
     if otherwise_named > 0 {
         let places = counted(otherwise_named, "reference");

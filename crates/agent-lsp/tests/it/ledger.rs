@@ -255,6 +255,37 @@ fn a_message_with_the_new_name_of_a_renamed_symbol_is_the_one_from_before() {
     assert_eq!(new(&report), ["a.py:9 `total` is not defined"]);
 }
 
+// spec: LSP-16
+#[test]
+fn what_comes_late_confirms_nothing_of_files_that_were_left_out() {
+    let written = [Written::new("a.py", Some(""), Some(""))];
+    let unknown = || Others::new(vec![], ["ty: too slow".to_owned()]);
+    let left = Observed::new(
+        "b.py",
+        SERVER,
+        Snapshot::Unsettled(Unsettled::NotLookedAt(agent_lsp::ledger::Beside::Named)),
+    );
+    for (others, more) in [(unknown(), vec![]), (Others::default(), vec![left])] {
+        let mut ledger = knowing(&[]);
+        let observed = [vec![unsettled("a.py", slow())], more].concat();
+        let report = ledger.settle_with(&written, observed, others);
+        let late = ledger.late(&report.pending[0].ticket, vec![]).unwrap();
+        let text = late.text();
+        assert!(!text.contains("confirmed"), "{text}");
+        assert!(
+            text.starts_with(
+                "no errors or warnings in what was written, and not every other file was looked at"
+            ),
+            "{text}"
+        );
+    }
+    // Where nothing was left out it does.
+    let mut ledger = knowing(&[]);
+    let report = ledger.settle(&written, vec![unsettled("a.py", slow())]);
+    let late = ledger.late(&report.pending[0].ticket, vec![]).unwrap();
+    assert_eq!(late.text(), "no errors or warnings in what was written, confirmed");
+}
+
 // spec: LSP-14
 #[test]
 fn the_same_error_in_a_second_file_is_told() {
@@ -612,9 +643,9 @@ fn the_data_has_the_answer_and_the_difference() {
             "diagnostics": [of(1, "error", "old", None, None), of(3, "error", "made", Some("E1"), Some("rustc"))],
             "state": "dirty", "why": "1 new, 1 from before",
             "new": [of(3, "error", "made", Some("E1"), Some("rustc"))], "new_total": 1, "perhaps_new": [],
-            "others": {"looked_at": 0, "not_looked_at": [], "total": 0, "why": null, "changed": []},
+            "others": {"looked_at": 0, "not_looked_at": [], "total": 0, "why": null, "changed": [], "earlier": [], "configures": []},
             "fixed": [], "fixed_untold": 0, "perhaps_hidden": [of(2, "warning", "gone", None, None)], "back": [],
-            "pending": [],
+            "pending": [], "late": [],
         })
     );
     let written = [Written::new("a.py", Some(""), Some(""))];

@@ -4,7 +4,9 @@ use serde_json::Value;
 
 use crate::{
     Case,
-    servers::{CLANGD, GOPLS, Live, RUST_ANALYZER, TSC, TYPESCRIPT_LANGUAGE_SERVER},
+    servers::{
+        BASEDPYRIGHT, CLANGD, GOPLS, Live, RUST_ANALYZER, TSC, TY, TYPESCRIPT_LANGUAGE_SERVER,
+    },
     session::Session,
 };
 
@@ -14,6 +16,17 @@ const IMPLICIT_ANY: &str = "7006";
 const NOT_ASSIGNABLE: &str = "2322";
 
 pub(crate) fn cases() -> Vec<(&'static Live, &'static str, Case)> {
+    let mut cases: Vec<(&'static Live, &'static str, Case)> = Vec::new();
+    for live in [&BASEDPYRIGHT, &TY, &TSC, &TYPESCRIPT_LANGUAGE_SERVER, &CLANGD, &RUST_ANALYZER] {
+        cases.push((live, "a_configuration_breaks_what_is_open", |live| {
+            Box::pin(a_configuration_breaks_what_is_open(live))
+        }));
+    }
+    cases.extend(others());
+    cases
+}
+
+fn others() -> Vec<(&'static Live, &'static str, Case)> {
     vec![
         (&TSC, "a_changed_configuration_is_read", |live| {
             Box::pin(a_changed_configuration_is_read(live))
@@ -49,6 +62,99 @@ pub(crate) fn cases() -> Vec<(&'static Live, &'static str, Case)> {
             Box::pin(two_binaries_written_at_once_are_both_checked(live))
         }),
     ]
+}
+
+/// A file that a configuration breaks, and the line that it breaks then.
+struct Configuration {
+    file: &'static str,
+    /// A part of its text and what is there instead.
+    change: (&'static str, &'static str),
+    broken: (&'static str, &'static str, usize),
+}
+
+impl Configuration {
+    fn of(live: &Live) -> Self {
+        match live.id {
+            "basedpyright" => Self {
+                file: "pyproject.toml",
+                change: ("\"off\"", "\"standard\""),
+                broken: ("shop/conf.py", "def f(x: int) -> str:\n    return x\n", 2),
+            },
+            "ty" => Self {
+                file: "pyproject.toml",
+                change: ("\"ignore\"", "\"error\""),
+                broken: ("shop/conf.py", "def f(x: int) -> str:\n    return x\n", 2),
+            },
+            "clangd" => Self {
+                file: "compile_commands.json",
+                change: ("-DWHOLE", "-DBROKEN"),
+                broken: ("conf.cpp", "#ifdef BROKEN\n#error broken\n#endif\n", 2),
+            },
+            "rust-analyzer" => Self {
+                file: "Cargo.toml",
+                change: ("edition = \"2021\"", "edition = \"2015\""),
+                broken: ("src/bin/conf.rs", "async fn f() {}\nfn main() {\n    drop(f());\n}\n", 1),
+            },
+            _ => Self {
+                file: "tsconfig.json",
+                change: ("\"strict\": false", "\"strict\": true"),
+                broken: ("src/conf.ts", "export function q(a) { return a }\n", 1),
+            },
+        }
+    }
+
+    /// The text of the configuration that breaks nothing.
+    fn whole(&self, live: &Live, session: &Session) -> String {
+        let text = session.read(self.file);
+        match live.id {
+            "basedpyright" => text.replace("\"standard\"", "\"off\""),
+            "ty" => format!("{text}\n[tool.ty.rules]\ninvalid-return-type = \"ignore\"\n"),
+            "clangd" => format!(
+                "[{{ \"directory\": {:?}, \"command\": \"c++ -std=c++17 -DWHOLE -c conf.cpp\", \"file\": \"conf.cpp\" }}]\n",
+                session.root()
+            ),
+            "rust-analyzer" => {
+                assert!(text.contains(self.change.0), "{text}");
+                text
+            }
+            _ => text.replace("\"strict\": true", "\"strict\": false"),
+        }
+    }
+}
+
+// spec: LSP-13, LSP-16
+async fn a_configuration_breaks_what_is_open(live: &'static Live) {
+    let session = Session::new(live);
+    let configuration = Configuration::of(live);
+    let (file, text, line) = configuration.broken;
+    let whole = configuration.whole(live, &session);
+    let (from, to) = configuration.change;
+    let breaks = whole.replace(from, to);
+    assert_ne!(whole, breaks);
+    session.put(configuration.file, &whole);
+    session.put(file, text);
+    let state = async || session.diagnostics(file).await["state"].clone();
+    assert_eq!(state().await, "clean");
+
+    let told = session.write(configuration.file, Some(&breaks)).await;
+    assert!(
+        told.text.contains(&format!("{} configures {}", configuration.file, live.id)),
+        "{}",
+        told.text
+    );
+    // There the compiler and the server say it, in words of their own.
+    let times = if live.id == "rust-analyzer" { 2 } else { 1 };
+    let places = vec![(file, line); times];
+    told.without_unopened(file, file).assert(&places, &[], "dirty");
+    assert_eq!(state().await, "dirty");
+    let told = session.write(configuration.file, Some(&whole)).await;
+    told.without_unopened(file, file).assert(&[], &places, "unknown");
+    assert_eq!(state().await, "clean");
+    // By another hand, and asked at once.
+    for (text, expected) in [(&breaks, "dirty"), (&whole, "clean")] {
+        session.put(configuration.file, text);
+        assert_eq!(state().await, expected);
+    }
 }
 
 fn codes(found: &Value) -> Vec<&str> {

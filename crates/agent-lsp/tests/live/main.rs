@@ -93,12 +93,26 @@ fn main() {
     for live in [&servers::BASEDPYRIGHT, &servers::TSC, &servers::TYPESCRIPT_LANGUAGE_SERVER] {
         trials.push(trial(live, "a_signature_breaks_a_file_that_nobody_opened", unopened));
     }
+    let lost: Case =
+        |live| Box::pin(writes::what_a_first_write_breaks_is_not_lost_by_a_second(live));
+    for live in
+        [&servers::BASEDPYRIGHT, &servers::TY, &servers::TSC, &servers::TYPESCRIPT_LANGUAGE_SERVER]
+    {
+        trials.push(trial(live, "what_a_first_write_breaks_is_not_lost_by_a_second", lost));
+    }
     let alias: Case = |live| Box::pin(rename::an_alias_is_renamed_where_it_stands(live));
     for live in servers::ALL
         .into_iter()
         .filter(|live| ["python", "typescript", "rust"].contains(&live.language.folder))
     {
         trials.push(trial(live, "an_alias_is_renamed_where_it_stands", alias));
+    }
+    let exported: Case =
+        |live| Box::pin(rename::a_rename_goes_through_what_is_exported_again(live));
+    let kept: Case = |live| Box::pin(rename::what_keeps_the_old_name_is_said(live));
+    for live in [&servers::TSC, &servers::TYPESCRIPT_LANGUAGE_SERVER] {
+        trials.push(trial(live, "a_rename_goes_through_what_is_exported_again", exported));
+        trials.push(trial(live, "what_keeps_the_old_name_is_said", kept));
     }
     for (live, name, case) in special() {
         trials.push(trial(live, name, case));

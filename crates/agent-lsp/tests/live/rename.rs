@@ -76,8 +76,62 @@ pub(crate) async fn an_alias_is_renamed_where_it_stands(live: &'static Live) {
         assert_eq!(renamed.data["files"], json!([{ "file": file, "edits": 2 }]), "{told}");
         let expected = text.replace("as tot", "as sum").replace("tot(", "sum(");
         assert_eq!(session.read(file), expected, "{told}");
-        assert!(told.contains("every one of 2 references by this name among them"), "{told}");
+        assert!(
+            told.contains("all 2 references that the server lists by this name are among these"),
+            "{told}"
+        );
     }
+}
+
+/// From the definition, from the place where it is exported again, and from a use behind that.
+// spec: LSP-15
+pub(crate) async fn a_rename_goes_through_what_is_exported_again(live: &'static Live) {
+    let files = [
+        ("src/deep.ts", "export function weigh(n: number): number {\n  return n;\n}\n"),
+        (
+            "src/barrel.ts",
+            "export { weigh } from \"./deep\";\nexport { weigh as heavy } from \"./deep\";\n",
+        ),
+        ("src/index.ts", "export { weigh } from \"./barrel\";\n"),
+        (
+            "src/far.ts",
+            "import { weigh } from \"./index\";\n\nexport const all = { weigh, more: weigh(2) };\n",
+        ),
+    ];
+    for from in [("src/deep.ts", 1), ("src/barrel.ts", 1), ("src/far.ts", 1)] {
+        let session = Session::new(live);
+        files.iter().for_each(|(file, text)| session.put(file, text));
+        let args =
+            json!({ "file": from.0, "line": from.1, "symbol": "weigh", "new_name": "measure" });
+        let renamed =
+            session.call_rename(args).await.unwrap_or_else(|error| panic!("{from:?}: {error}"));
+        let told = renamed.joined_text();
+        for (file, text) in files {
+            // A property keeps its name: it is another symbol.
+            let expected = text
+                .replace("weigh", "measure")
+                .replace("{ measure, more", "{ weigh: measure, more");
+            assert_eq!(session.read(file), expected, "{from:?} {told}");
+        }
+        let exported = "exported again and renamed there too at src/barrel.ts:1, src/index.ts:1: ";
+        assert!(told.contains(exported), "{told}");
+    }
+}
+
+/// Where it makes two names of one, which a rename cannot follow.
+// spec: LSP-15
+pub(crate) async fn what_keeps_the_old_name_is_said(live: &'static Live) {
+    let session = Session::new(live);
+    session.put(
+        "src/pick.ts",
+        "const { weight } = { weight: 1 };\nexport const twice = weight * 2;\n",
+    );
+    let args =
+        json!({ "file": "src/pick.ts", "line": 1, "symbol": "weight#1", "new_name": "mass" });
+    let error = session.call_rename(args).await.unwrap_err();
+    assert_eq!(error.code, "partial_rename", "{error}");
+    assert!(error.message.contains("waiting changes nothing, for the server keeps `weight` as a name of its own at\n  src/pick.ts:1:9: const { weight }"), "{error}");
+    assert!(!error.message.contains("where the symbol is defined"), "{error}");
 }
 
 // spec: LSP-15

@@ -62,20 +62,25 @@ impl Session {
 
     /// A run whose answers are not waited for for long.
     pub(crate) fn hasty(live: &'static Live) -> Self {
-        Self::waiting(live, "shop", Trust::Trusted, &[], SHORT)
+        Self::with(live, "shop", Trust::Trusted, &[], waits(SHORT))
+    }
+
+    /// One whose calls take no longer than a model's.
+    pub(crate) fn hurried(live: &'static Live) -> Self {
+        Self::with(live, "shop", Trust::Trusted, &[], Waits::default())
     }
 
     /// The same with folders of `fixtures/lsp` put over the project.
     pub(crate) fn over(live: &'static Live, name: &str, trust: Trust, overlays: &[&str]) -> Self {
-        Self::waiting(live, name, trust, overlays, LONG)
+        Self::with(live, name, trust, overlays, waits(LONG))
     }
 
-    fn waiting(
+    fn with(
         live: &'static Live,
         name: &str,
         trust: Trust,
         overlays: &[&str],
-        answer: Duration,
+        waits: Waits,
     ) -> Self {
         let outer = tempfile::tempdir().unwrap();
         let real = fs::canonicalize(outer.path()).unwrap();
@@ -94,8 +99,6 @@ impl Session {
         let environment =
             EnvironmentRule::new().remove("RUSTUP_TOOLCHAIN").remove("CARGO_TARGET_DIR");
         let launcher = Launcher::new(Guard::new()).environment(environment);
-        let mut waits = Waits::default();
-        (waits.answer, waits.write, waits.write_and_start) = (answer, LONG, LONG);
         let lsp = Lsp::builder(workspace, edits, launcher)
             .table(only(live, overlays.is_empty()))
             .trust(trust)
@@ -310,6 +313,13 @@ pub(crate) fn copy(from: &Path, to: &Path, names: &[(&str, &str)]) {
             }
         }
     }
+}
+
+/// Those of a patient run, but for its answers.
+fn waits(answer: Duration) -> Waits {
+    let mut waits = Waits::default();
+    (waits.answer, waits.write, waits.write_and_start) = (answer, LONG, LONG);
+    waits
 }
 
 /// Writes a whole file or deletes one, and says what it changed.

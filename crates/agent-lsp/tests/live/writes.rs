@@ -103,6 +103,29 @@ pub(crate) async fn a_first_write_is_not_confirmed_for_files_that_it_breaks(live
     told.assert_is_told_or_named((language.main, line));
 }
 
+/// Two writes of a file before the server knows the project: what the first breaks is told by then, or said to be unknown.
+// spec: LSP-13, LSP-16
+pub(crate) async fn what_a_first_write_breaks_is_not_lost_by_a_second(live: &'static Live) {
+    let session = Session::hurried(live);
+    let language = live.language;
+    let line = session.line((language.main, language.uses));
+    let edit = &language.breaks_users;
+    let first = session.edit(edit).await;
+    first.assert_is_told_or_named((language.main, line));
+    let mut told = first.text;
+    // Each adds a line that changes nothing.
+    for _ in 0..20 {
+        if told.contains(&format!("{}\n  {line}:", language.main)) {
+            return;
+        }
+        let text = format!("{}\n", session.read(edit.file));
+        let next = session.write(edit.file, Some(&text)).await;
+        next.assert_is_told_or_named((language.main, line));
+        told = next.text;
+    }
+    panic!("it was never told: {told}");
+}
+
 // spec: LSP-13
 // report: D5, D6, D29
 pub(crate) async fn a_missing_file_is_made_and_deleted(live: &'static Live) {

@@ -78,6 +78,7 @@ fn main() {
             a_binary_that_cannot_run_is_no_binary
             a_binary_without_a_marker_starts_nothing
             a_file_that_no_server_takes_is_said
+            what_is_no_file_of_the_workspace_is_said_to_be_that
             reload_restarts_the_servers_of_a_root
             reload_finds_a_program_that_was_installed_meanwhile
             an_idle_server_is_ended_and_a_busy_one_is_spared
@@ -158,12 +159,19 @@ fn main() {
             a_server_is_told_of_a_file_only_once_it_is_there
             a_server_that_never_publishes_is_pending_and_never_clean
             what_settles_late_comes_with_the_next_result_and_once
+            what_settles_late_is_data_too
             a_late_clean_names_its_file
             a_clean_write_says_that_other_files_have_errors
             open_files_that_are_too_many_to_ask_about_are_named
             files_that_name_what_a_write_changes_are_opened_and_looked_at
             a_first_write_tells_what_it_breaks_in_files_that_nobody_opened
             a_server_that_names_nothing_leaves_other_files_unknown
+            what_a_write_could_not_look_at_is_looked_at_with_the_next
+            what_was_written_before_a_server_ran_is_looked_at_with_the_next_write
+            a_file_that_configures_a_server_has_the_open_files_looked_at
+            an_answer_by_the_configuration_from_before_is_waited_out
+            a_server_that_keeps_its_configuration_is_started_anew
+            what_a_server_that_starts_anew_finds_late_is_of_its_configuration
             a_file_that_goes_is_looked_for_by_its_name
             a_deletion_is_unknown_while_a_server_is_not_ready
             what_a_command_changed_is_known_where_the_file_was_open

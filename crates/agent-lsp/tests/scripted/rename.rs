@@ -133,7 +133,7 @@ pub(crate) async fn an_alias_is_renamed_where_it_stands() {
     let asked = checkout.log().calls(RENAME)[0].body.clone();
     assert_eq!(asked["textDocument"]["uri"], checkout.uri("a.toy"));
     assert_eq!(texts(&checkout)["a.toy"], "size\nsize\n");
-    let told = "renamed `ar` to `size`: 2 places in 1 file, every one of 2 references by this name among them; 1 reference \
+    let told = "renamed `ar` to `size`: 2 places in 1 file; all 2 references that the server lists by this name are among these; 1 reference \
                 by another name, such as an alias, not renamed\n";
     assert!(renamed.joined_text().contains(told), "{}", renamed.joined_text());
 }

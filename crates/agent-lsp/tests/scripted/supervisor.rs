@@ -353,6 +353,33 @@ pub(crate) async fn a_file_that_no_server_takes_is_said() {
     );
 }
 
+// spec: LSP-03, LSP-16
+pub(crate) async fn what_is_no_file_of_the_workspace_is_said_to_be_that() {
+    let checkout = Setup::new([toy(Toy::push())]).file("sub/a.toy", "area\n").make();
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("out.toy"), "area\n").unwrap();
+    let link = |from: &str, to: &str| {
+        std::os::unix::fs::symlink(outside.path().join(from), checkout.root().join(to)).unwrap();
+    };
+    link("out.toy", "out.toy");
+    link("", "away");
+    for (file, why) in [
+        (
+            "out.toy",
+            "no server is asked: `out.toy` is a link that leads out of the workspace; name a file inside it",
+        ),
+        (
+            "away/out.toy",
+            "no server is asked: `away/out.toy` is a link that leads out of the workspace; name a file inside it",
+        ),
+        ("sub", "sub is a folder: name a file, or \"*\" for the whole project"),
+    ] {
+        let ask = checkout.call("lsp", json!({ "action": "diagnostics", "file": file })).await;
+        let error = ask.unwrap_err();
+        assert_eq!((error.code.as_ref(), error.message.as_ref()), ("no_server", why));
+    }
+}
+
 // spec: LSP-12
 pub(crate) async fn reload_restarts_the_servers_of_a_root() {
     let checkout = Setup::new([toy(Toy::push())])

@@ -337,13 +337,68 @@ pub(crate) async fn what_settles_late_comes_with_the_next_result_and_once() {
     );
     let told = until_late(&checkout).await;
     assert!(
-        told.contains("since the last result: new diagnostics: 1 error\na.toy\n  1:1 error[E1] undefined name areas (toy)"),
+        told.contains("since the last result, of the earlier write of a.toy: new diagnostics: 1 error\na.toy\n  1:1 error[E1] undefined name areas (toy)"),
         "{told}"
     );
     let next = checkout.call("lsp", json!({ "action": "status" })).await.unwrap();
     assert!(!next.joined_text().contains("since the last result"), "{}", next.joined_text());
     // What was told late is told.
     assert_eq!(new_of(&checkout.write("a.toy", "areas\n#\n").await), Vec::<String>::new());
+}
+
+// spec: LSP-13, LSP-16
+pub(crate) async fn what_settles_late_is_data_too() {
+    let late = Rule::on(CHANGE).nth(Nth::Only(1)).then([Step::Wait(600), Step::Default]);
+    let make = || {
+        Setup::new([row(Script::toy("toy", Toy::push()).rule(late.clone()))])
+            .file("a.toy", "def area\n")
+            .file("b.toy", "def b\n")
+            .waits(|waits| waits.write = Duration::from_millis(200))
+            .make()
+    };
+    let found = |late: &Value| {
+        let new = late["new"].as_array().unwrap().iter();
+        let new: Vec<_> = new.map(|new| (new["file"].clone(), new["line"].clone())).collect();
+        (late["of"].clone(), new, late["perhaps_new"].clone(), late["fixed"].clone())
+    };
+    let expected = (json!(["a.toy"]), vec![(json!("a.toy"), json!(1))], json!([]), json!([]));
+
+    let checkout = make();
+    checkout.diagnostics("a.toy").await;
+    assert_eq!(checkout.write("a.toy", "areas\n").await.data["diagnostics"]["late"], json!([]));
+    let end = Instant::now() + PATIENCE;
+    let late = loop {
+        // A file that no server takes: the result has what came late all the same.
+        let written = checkout.write("notes.txt", "a note\n").await;
+        let late = written.data["diagnostics"]["late"].clone();
+        if late.is_array() {
+            assert!(
+                woven(&written)
+                    .starts_with("since the last result, of the earlier write of a.toy: ")
+            );
+            break late;
+        }
+        assert!(Instant::now() < end, "nothing came");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    assert_eq!((late.as_array().unwrap().len(), found(&late[0])), (1, expected.clone()));
+
+    let checkout = make();
+    checkout.diagnostics("a.toy").await;
+    checkout.write("a.toy", "areas\n").await;
+    let late = loop {
+        let asked = checkout
+            .call("lsp", json!({ "action": "diagnostics", "file": "b.toy" }))
+            .await
+            .unwrap()
+            .data;
+        if asked["late"].is_array() {
+            break asked["late"].clone();
+        }
+        assert!(Instant::now() < end, "nothing came");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    assert_eq!(found(&late[0]), expected);
 }
 
 // spec: LSP-13, LSP-16
@@ -357,8 +412,7 @@ pub(crate) async fn a_late_clean_names_its_file() {
     checkout.diagnostics("a.toy").await;
     checkout.write("a.toy", "def areas\n").await;
     let told = until_late(&checkout).await;
-    let expected =
-        "since the last result, a.toy: no errors or warnings in what was written, confirmed";
+    let expected = "since the last result, of the earlier write of a.toy: no errors or warnings in what was written, confirmed";
     assert!(told.contains(expected), "{told}");
 }
 
@@ -422,7 +476,7 @@ pub(crate) async fn files_that_name_what_a_write_changes_are_opened_and_looked_a
                 and the file \"*\" looks at all";
     assert!(woven(&written).ends_with(rest), "{}", woven(&written));
     let others = &written.data["diagnostics"]["others"];
-    let expected = json!({ "looked_at": 10, "not_looked_at": ["user10.toy", "user11.toy"], "total": 12, "why": null, "changed": [] });
+    let expected = json!({ "looked_at": 10, "not_looked_at": ["user10.toy", "user11.toy"], "total": 12, "why": null, "changed": [], "earlier": [], "configures": [] });
     assert_eq!(others, &expected);
     let why = written.data["diagnostics"]["why"].as_str().unwrap();
     assert!(!why.contains("confirmed"), "{why}");
@@ -527,6 +581,203 @@ pub(crate) async fn a_deletion_is_unknown_while_a_server_is_not_ready() {
     assert!(text.contains("not ready: no workspace"), "{text}");
 }
 
+/// The toy server that takes the first questions for the names of a file and never answers them.
+fn deaf_to_names(times: u32) -> Row {
+    let deaf = (1..=times).map(|nth| {
+        Rule::on("textDocument/documentSymbol").nth(Nth::Only(nth)).then([Step::Silence])
+    });
+    let script = deaf.fold(Script::toy("toy", Toy::pull()), |script, rule| script.rule(rule));
+    row(script).wait(PULL)
+}
+
+// spec: LSP-13, LSP-16
+pub(crate) async fn what_a_write_could_not_look_at_is_looked_at_with_the_next() {
+    let make = |times| {
+        Setup::new([deaf_to_names(times)])
+            .file("lib.toy", "def area\ndef other\n")
+            .file("user.toy", "area\nold\n")
+            .file("c.toy", "def c\n")
+            .waits(|waits| waits.baseline = Duration::from_millis(200))
+            .make()
+    };
+    let others = |output: &ToolOutput| output.data["diagnostics"]["others"].clone();
+    let renamed = "def areas\ndef other\n";
+    let unknown = |output: &ToolOutput| {
+        let others = others(output);
+        assert_eq!(others["total"], Value::Null, "{others}");
+        let why = "toy: the server did not answer in time";
+        assert_eq!(others["why"], why);
+        assert!(!woven(output).contains("confirmed"), "{}", woven(output));
+    };
+
+    // The same file, with another change: what it was before both is the baseline.
+    let checkout = make(1);
+    unknown(&checkout.write("lib.toy", renamed).await);
+    let second = checkout.write("lib.toy", "def areas\ndef other\n#\n").await;
+    assert_eq!(
+        woven(&second),
+        "new in other files: 1 error\nuser.toy\n  1:1 error[E1] undefined name area (toy)\n\
+         no errors or warnings in what was written, confirmed; other files had 1 error when they were looked at last\n\
+         other files were looked at for the earlier write of lib.toy as well, after which they were not"
+    );
+    assert_eq!(others(&second)["earlier"], json!(["lib.toy"]));
+    // It is told once.
+    let third = checkout.write("lib.toy", "def areas\ndef other\n#\n#\n").await;
+    assert_eq!((new_of(&third), others(&third)["earlier"].clone()), (vec![], json!([])));
+
+    // It is not known before it was looked at, however often.
+    let checkout = make(2);
+    unknown(&checkout.write("lib.toy", renamed).await);
+    unknown(&checkout.write("lib.toy", "def areas\ndef other\n#\n").await);
+    let third = checkout.write("lib.toy", "def areas\ndef other\n#\n#\n").await;
+    assert_eq!(new_of(&third), [undefined("area")]);
+
+    // Another file: nothing is known of the others from before the earlier write.
+    let checkout = make(1);
+    unknown(&checkout.write("lib.toy", renamed).await);
+    let second = checkout.write("c.toy", "def c\n#\n").await;
+    assert_eq!(perhaps_new_of(&second), [undefined("area"), undefined("old")]);
+    assert_eq!(new_of(&second), Vec::<String>::new());
+    assert_eq!(others(&second)["earlier"], json!(["lib.toy"]));
+}
+
+// spec: LSP-13, LSP-16
+pub(crate) async fn what_was_written_before_a_server_ran_is_looked_at_with_the_next_write() {
+    let slow = Rule::on("initialize").then([Step::Wait(900), Step::Default]);
+    let script = Script::toy("toy", Toy::pull()).rule(slow);
+    let checkout = Setup::new([row(script).wait(PULL)])
+        .file("lib.toy", "def area\n")
+        .file("user.toy", "area\n")
+        .waits(|waits| waits.write_and_start = Duration::from_millis(200))
+        .make();
+    let first = checkout.write("lib.toy", "def areas\n").await;
+    assert_eq!(first.data["diagnostics"]["others"]["total"], Value::Null);
+    checkout.until_state("toy", "ready").await;
+    let second = checkout.write("lib.toy", "def areas\n#\n").await;
+    let all = [new_of(&second), perhaps_new_of(&second)].concat();
+    assert_eq!(all, [undefined("area")], "{}", woven(&second));
+}
+
+/// A server of which one file finds an error once it was told of its configuration.
+fn configured(then: impl IntoIterator<Item = Step>) -> Script {
+    let found = json!({ "kind": "full", "items": [diagnostic(range(0, 0, 1), 1, "E", "by the configuration")] });
+    let broken = Rule::on("textDocument/diagnostic").nth(Nth::From(2)).then([Step::Reply(found)]);
+    let toy = Toy::pull().watched();
+    Script::toy("toy", toy).on("workspace/didChangeWatchedFiles", then).rule(broken)
+}
+
+// spec: LSP-13, LSP-16
+pub(crate) async fn a_file_that_configures_a_server_has_the_open_files_looked_at() {
+    let row = row(configured([Step::Silence])).wait(PULL).key("configured_by", r#"["toy.conf"]"#);
+    let checkout = Setup::new([row]).file("a.toy", "def a\n").file("toy.conf", "loose\n").make();
+    // Nothing is started for it.
+    assert_eq!(woven(&checkout.write("toy.conf", "loose \n").await), "");
+    assert_eq!(checkout.diagnostics("a.toy").await.0, "clean");
+    let written = checkout.write("toy.conf", "strict\n").await;
+    let configures = "toy.conf configures toy, so any file may be another by it";
+    assert_eq!(
+        woven(&written),
+        format!(
+            "new in other files: 1 error\na.toy\n  1:1 error[E] by the configuration\n{configures}; 1 open file was \
+             looked at, others were not; `lsp` with the action diagnostics and the file \"*\" looks at all"
+        )
+    );
+    let data = &written.data["diagnostics"];
+    assert_eq!((&data["state"], &data["why"]), (&json!("dirty"), &json!(configures)));
+    assert_eq!(data["others"]["configures"], json!([{ "file": "toy.conf", "server": "toy" }]));
+    assert_eq!(
+        (&data["others"]["total"], &data["others"]["why"]),
+        (&Value::Null, &json!(configures))
+    );
+    assert_eq!(about(&checkout.log(), &checkout.uri("toy.conf")).last().unwrap(), "changed");
+}
+
+// spec: LSP-16
+pub(crate) async fn an_answer_by_the_configuration_from_before_is_waited_out() {
+    let logs = |message: &str| Step::Notify {
+        method: "window/logMessage".to_owned(),
+        params: json!({ "type": 3, "message": message }),
+    };
+    // Only the answer after the log is by the new configuration.
+    let found =
+        json!({ "kind": "full", "items": [diagnostic(range(0, 0, 1), 1, "E", "found anew")] });
+    let script = Script::toy("toy", Toy::pull().watched())
+        .on("initialized", [logs("Found 1 source file")])
+        .on("workspace/didChangeWatchedFiles", [Step::Wait(600), logs("Found 1 source file")])
+        .rule(Rule::on("textDocument/diagnostic").nth(Nth::From(2)).then([Step::Reply(found)]));
+    let row = row(script)
+        .wait(PULL)
+        .ready("progress")
+        .key("logs_when_ready", r#""source file""#)
+        .key("configured_by", r#"["toy.conf"]"#)
+        .key("reconfigures", r#""logs_again""#);
+    let checkout = Setup::new([row]).file("a.toy", "def a\n").file("toy.conf", "loose\n").make();
+    assert_eq!(checkout.diagnostics("a.toy").await.0, "clean");
+    checkout.put("toy.conf", "strict\n");
+    let began = Instant::now();
+    assert_eq!(checkout.diagnostics("a.toy").await.0, "dirty");
+    assert!(began.elapsed() >= Duration::from_millis(600), "it was asked before it had logged");
+}
+
+// spec: LSP-16
+pub(crate) async fn a_server_that_keeps_its_configuration_is_started_anew() {
+    let row = row(Script::toy("toy", Toy::push().others(Others::Open)))
+        .key("configured_by", r#"["toy.conf"]"#)
+        .key("reconfigures", r#""restart""#);
+    let checkout = Setup::new([row]).file("a.toy", "def a\n").file("b.toy", "b\n").make();
+    assert_eq!(checkout.diagnostics("a.toy").await.0, "clean");
+    assert_eq!(checkout.diagnostics("b.toy").await.0, "dirty");
+    let started = |times: usize| assert_eq!(checkout.log().started().len(), times);
+    started(1);
+    let written = checkout.write("toy.conf", "one\n").await;
+    assert!(woven(&written).contains("toy.conf configures toy"), "{}", woven(&written));
+    assert_eq!(new_of(&written), Vec::<String>::new(), "what was known is no news");
+    started(2);
+    assert_eq!(checkout.diagnostics("a.toy").await.0, "clean");
+    started(2);
+    for change in ["two\n", "three\n"] {
+        checkout.put("toy.conf", change);
+        assert_eq!(checkout.diagnostics("b.toy").await.0, "dirty");
+    }
+    started(4);
+    // A link into the folder of a build.
+    checkout.put("built/toy.conf", "one\n");
+    checkout.remove("toy.conf");
+    std::os::unix::fs::symlink("built/toy.conf", checkout.root().join("toy.conf")).unwrap();
+    checkout.diagnostics("b.toy").await;
+    started(5);
+    checkout.put("built/toy.conf", "other\n");
+    checkout.diagnostics("b.toy").await;
+    started(6);
+}
+
+// spec: LSP-13, LSP-16
+pub(crate) async fn what_a_server_that_starts_anew_finds_late_is_of_its_configuration() {
+    let second = || Nth::Only(2);
+    let found =
+        json!({ "kind": "full", "items": [diagnostic(range(0, 0, 1), 1, "E", "found anew")] });
+    let script = Script::toy("toy", Toy::pull())
+        .rule(Rule::on("initialize").process(second()).then([Step::Wait(900), Step::Default]))
+        .rule(Rule::on("textDocument/diagnostic").process(second()).then([Step::Reply(found)]));
+    let row = row(script)
+        .wait(PULL)
+        .key("configured_by", r#"["toy.conf"]"#)
+        .key("reconfigures", r#""restart""#);
+    let checkout = Setup::new([row])
+        .file("a.toy", "def a\n")
+        .waits(|waits| waits.write_and_start = Duration::from_millis(300))
+        .make();
+    assert_eq!(checkout.diagnostics("a.toy").await.0, "clean");
+    let written = checkout.write("toy.conf", "one\n").await;
+    let text = woven(&written);
+    let pending = "diagnostics pending for other files: a.toy (toy: it is started anew for its configuration)";
+    assert!(text.contains(pending), "{text}");
+    assert_eq!(state_of(&written), "unknown");
+    let told = until_late(&checkout).await;
+    let expected = "since the last result, of the earlier write of toy.conf: new in other files: 1 error\na.toy\n  1:1 error[E] found anew";
+    assert!(told.contains(expected), "{told}");
+}
+
 /// What a command changed is not told with the text from before.
 // spec: LSP-16
 pub(crate) async fn what_a_command_changed_is_known_where_the_file_was_open() {
@@ -594,7 +845,7 @@ pub(crate) async fn other_files_that_do_not_settle_are_pending_and_told_late() {
         );
         assert_eq!(state_of(&written), state);
         let told = until_late(&checkout).await;
-        let expected = "since the last result: new in other files: 1 error\nuser.toy\n  1:1 error[E1] undefined name area (toy)";
+        let expected = "since the last result, of the earlier write of lib.toy: new in other files: 1 error\nuser.toy\n  1:1 error[E1] undefined name area (toy)";
         assert!(told.ends_with(expected), "{told}");
     }
 }

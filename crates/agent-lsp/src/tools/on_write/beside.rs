@@ -8,7 +8,7 @@ use std::{
 use agent_workspace::WorkspacePath;
 use futures::future::join_all;
 
-use super::{Target, Write, key, observed, seen, servers};
+use super::{Target, Write, key, observed, seen, users::Users};
 use crate::{
     Lsp,
     ledger::{Beside, Observed, Snapshot as Seen, Unsettled},
@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// How many other open files are asked about after a write.
-const OTHER_FILES: usize = 20;
+pub(super) const OTHER_FILES: usize = 20;
 
 /// How many other files' earlier diagnostics are taken in before a write.
 const OTHER_BASELINES: usize = 200;
@@ -39,9 +39,13 @@ impl Lsp {
         &self,
         write: &Write,
         running: &Arc<Running>,
-        opened: &[WorkspacePath],
+        users: Option<&Users>,
         until: Instant,
     ) {
+        if users.is_some_and(|users| users.is_past) {
+            return;
+        }
+        let opened = users.map_or(&[][..], |users| &users.opened);
         let _used = running.hold();
         let client = &running.client;
         if client.ready(until).await != Readiness::Ready || !client.was_checked_before(write.called)
@@ -49,7 +53,8 @@ impl Lsp {
             return;
         }
         let mut targets = write.targets.iter();
-        let is_late = targets.any(|target| target.serves(running) && target.is_past());
+        let is_late = targets.any(|target| target.serves(running) && target.is_past())
+            || write.configured.iter().any(|one| one.serves(running));
         let is_checked = matches!(client.wait(), Wait::CompilerOnSave(_));
         if client.last_sent().at.elapsed() < client.wait().beside() && !client.is_asked() {
             client.told.quiet(BESIDE_QUIET, until, State::publishes).await;
@@ -73,7 +78,8 @@ impl Lsp {
             } else {
                 client.settled_beside(file, shown, sent, Checks::Past, until).await
             };
-            if matches!(snapshot.settled, Settled::Yes(_)) {
+            let is_before = users.is_none_or(|users| users.are_shown(running));
+            if is_before && matches!(snapshot.settled, Settled::Yes(_)) {
                 self.ledger().baseline(shown, &running.id, snapshot.diagnostics);
             }
         });
@@ -84,7 +90,7 @@ impl Lsp {
     pub(super) async fn observe_beside(&self, write: &Write, deadline: Instant) -> Vec<Observed> {
         let targets = &write.targets;
         let is_there = targets.iter().any(|target| target.after.is_some());
-        let looks = servers(targets).into_iter().map(|running| async move {
+        let looks = write.servers().into_iter().map(|running| async move {
             let _used = running.hold();
             let mark = write.marks.get(&key(running)).copied().unwrap_or_default();
             if let Readiness::Unhealthy(why) | Readiness::Busy(why) =
@@ -132,7 +138,7 @@ impl Lsp {
 
     /// The files beside the written ones that are looked at when those have settled, which is later.
     pub(super) fn unobserved_beside(&self, write: &Write) -> Vec<Observed> {
-        let all = servers(&write.targets).into_iter();
+        let all = write.servers().into_iter();
         let why = "looked at after the written files";
         all.flat_map(|running| self.unobserved_of(write, running, why)).collect()
     }

@@ -62,7 +62,12 @@ impl Late {
             return false;
         }
         let report = lsp.ledger().late(&self.ticket, snapshot.diagnostics);
-        report.into_iter().for_each(|report| lsp.tell_late(report));
+        if let Some(mut report) = report {
+            let owed = lsp.shared.debts.of(&running.key()).files.contains_key(&self.file);
+            let why = owed.then(|| format!("{}: the next write has them looked at", running.id));
+            report.others.unknown.extend(why);
+            lsp.tell_late(report);
+        }
         true
     }
 }
@@ -96,7 +101,7 @@ impl LateBeside {
         let _one = lsp.shared.settling.lock().await;
         let deadline = Instant::now() + lsp.shared.waits.write;
         let observed = lsp.observe_beside(&self.write, deadline).await;
-        let report = lsp.ledger().late_beside(observed);
+        let report = lsp.ledger().late_beside(self.write.files(), observed);
         report.into_iter().for_each(|report| lsp.tell_late(report));
     }
 }

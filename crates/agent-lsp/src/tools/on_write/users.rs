@@ -19,8 +19,8 @@ use crate::{
     ledger::{Beside, Observed, Snapshot as Seen, Unsettled},
     position::Document,
     server::{Checks, Readiness, requests::DocumentSymbol, words},
-    supervisor::Running,
-    table::{self, Role, Wait},
+    supervisor::{Running, Slot},
+    table::{self, Role, Server, Wait},
 };
 
 /// How many of them are opened for one write.
@@ -61,11 +61,35 @@ pub(super) struct Users {
     left: Vec<WorkspacePath>,
     /// Why they are not known.
     pub unknown: Vec<String>,
+    /// The files that were written before, as shown, for which others were not looked at until now.
+    pub earlier: Vec<String>,
+    /// Whether the server cannot be shown all files as they were when others were looked at last: what it says now of those
+    /// that name what changed is no baseline.
+    pub is_past: bool,
+    /// The texts from before that it was shown.
+    shown: Vec<(WorkspacePath, Arc<Document>)>,
+}
+
+/// A file with what changed in it.
+struct Changed<'a> {
+    file: &'a WorkspacePath,
+    shown: String,
+    existed: bool,
+    before: Option<&'a str>,
+    after: Option<&'a str>,
+}
+
+/// Why the names of what changed are not known.
+enum Untold {
+    /// They may be by the next write.
+    Yet(String),
+    Never(String),
 }
 
 impl Users {
-    fn unknown(running: &Running, why: &str) -> Self {
-        Self { unknown: vec![format!("{}: {why}", running.id)], ..Self::default() }
+    /// Whether the server still has the texts from before: a look for what comes late sends it those of the disk.
+    pub(super) fn are_shown(&self, running: &Running) -> bool {
+        self.shown.iter().all(|(file, text)| running.client.has_text(file, text))
     }
 
     /// Those that were too many, as observed.
@@ -103,28 +127,83 @@ impl Lsp {
         until: Instant,
     ) -> Users {
         let client = &running.client;
-        if !self.has_to_open(running) {
+        if !self.has_to_open(client.row()) {
             return Users::default();
         }
         let _used = running.hold();
         let room = until.saturating_duration_since(Instant::now()).min(SEARCH);
-        let mine = targets
+        let mine: Vec<&Target> = targets
             .iter()
-            .filter(|target| target.serves(running) && client.row().is_used(target.file.rel()));
-        let named = mine.map(|target| self.changed_names(target, running, until));
-        let (mut names, mut unknown) = (Vec::new(), Vec::new());
+            .filter(|target| target.serves(running) && client.row().is_used(target.file.rel()))
+            .collect();
+        let key = running.key();
+        let earlier = self.shared.debts.of(&key);
+        let owed = self.shared.debts.owe(&key, mine.iter().copied());
+        let is_mine = |file: &WorkspacePath| mine.iter().any(|target| target.file == *file);
+        let asked = matches!(client.wait(), Wait::Pull {} | Wait::TsserverSync { .. });
+        let mut debt = Users {
+            earlier: earlier.files.keys().map(|file| self.show(file)).collect(),
+            is_past: !(earlier.files.is_empty() || asked && earlier.files.keys().all(is_mine)),
+            ..Users::default()
+        };
+        let texts: Vec<_> = earlier
+            .files
+            .iter()
+            .filter(|(file, _)| !is_mine(file))
+            .map(|(file, before)| (file, before, self.text_of(file)))
+            .collect();
+        let others = texts.iter().map(|(file, before, after)| Changed {
+            file,
+            shown: self.show(file),
+            existed: true,
+            before: Some(before),
+            after: after.as_deref(),
+        });
+        let written = mine.iter().map(|target| {
+            let before = earlier.files.get(&target.file);
+            Changed {
+                file: &target.file,
+                shown: target.shown.clone(),
+                existed: target.existed || before.is_some(),
+                before: before.or(target.before.as_ref()).map(String::as_str),
+                after: target.after.as_deref(),
+            }
+        });
+        let changes: Vec<_> = written.chain(others).collect();
+        let named = changes.iter().map(|changed| self.changed_names(changed, running, until));
+        let (mut names, mut unknown, mut is_paid) = (Vec::new(), Vec::new(), true);
         for named in join_all(named).await {
             match named {
                 Ok(named) => names.extend(named),
-                Err(why) => unknown.push(format!("{}: {why}", running.id)),
+                Err(Untold::Never(why)) => unknown.push(format!("{}: {why}", running.id)),
+                Err(Untold::Yet(why)) => {
+                    is_paid = false;
+                    unknown.push(format!("{}: {why}", running.id));
+                }
             }
         }
+        for changed in &changes {
+            if let (Some(before), Some(has)) = (changed.before, client.text_of(changed.file)) {
+                debt.is_past |= has.text() != Document::new(before).text();
+                debt.shown.push((changed.file.clone(), has));
+            }
+        }
+        if owed.is_cut {
+            let why = "too many files were written since others were looked at";
+            unknown.push(format!("{}: {why}", running.id));
+        }
+        let pay = || {
+            if is_paid {
+                self.shared.debts.paid(&key, &owed);
+            }
+        };
         // Those that come first are looked for first.
         let mut known = std::collections::HashSet::new();
         names.retain(|name| !name.is_empty() && known.insert(name.clone()));
         names.truncate(NAMES);
         if names.is_empty() {
-            return Users { unknown, ..Users::default() };
+            pay();
+            return Users { unknown, ..debt };
         }
         // Who took all the time to name them leaves some to look for them.
         let until = until.max(Instant::now() + room);
@@ -137,10 +216,11 @@ impl Lsp {
             })
         };
         let Ok(Ok(Some(mut files))) = tokio::time::timeout_at(until.into(), search).await else {
-            let users =
-                Users::unknown(running, "those that name what changed were not found in time");
-            return Users { names, ..users };
+            let why = "those that name what changed were not found in time";
+            unknown.push(format!("{}: {why}", running.id));
+            return Users { names, unknown, ..debt };
         };
+        pay();
         files.retain(|file| targets.iter().all(|target| target.file != *file));
         let left = files.split_off(USERS.min(files.len()));
         for file in &files {
@@ -149,12 +229,11 @@ impl Lsp {
                 client.open_before(file, Document::decode(&text.bytes));
             }
         }
-        Users { names, opened: files, left, unknown }
+        Users { names, opened: files, left, unknown, ..debt }
     }
 
     /// Whether a server looks at the files that a write may break only where they are open.
-    pub(super) fn has_to_open(&self, running: &Running) -> bool {
-        let row = running.client.row();
+    pub(super) fn has_to_open(&self, row: &Server) -> bool {
         let is_checked = matches!(row.wait, Wait::CompilerOnSave(_))
             && self.shared.supervisor.checks() == Checks::Run;
         row.users == table::Users::Opened && row.role == Role::Full && !is_checked
@@ -164,10 +243,10 @@ impl Lsp {
     /// its own and those at its top.
     async fn changed_names(
         &self,
-        target: &Target,
+        target: &Changed<'_>,
         running: &Arc<Running>,
         until: Instant,
-    ) -> Result<Vec<String>, String> {
+    ) -> Result<Vec<String>, Untold> {
         if !target.existed {
             return Ok(Vec::new());
         }
@@ -175,27 +254,31 @@ impl Lsp {
         if target.after.is_none() {
             names.extend(stem(target.file.rel()));
         }
-        let before = match (&target.before, &target.after) {
+        let before = match (target.before, target.after) {
             (Some(before), _) => before,
             (None, None) => return Ok(names),
             (None, Some(_)) => {
-                return Err(format!("what changed in {} is not known", target.shown));
+                let why = format!("what changed in {} is not known", target.shown);
+                return Err(Untold::Never(why));
             }
         };
-        let changes = changed(before, target.after.as_deref().unwrap_or_default(), until);
+        let changes = changed(before, target.after.unwrap_or_default(), until);
         if changes.is_empty() {
             return Ok(names);
         }
         if running.client.offers(SYMBOLS).is_none() {
-            return Err("it names no symbols".to_owned());
+            return Err(Untold::Never("it names no symbols".to_owned()));
         }
-        running.client.open_before(&target.file, Document::new(before.as_str()));
-        let params = json!({ "textDocument": { "uri": running.client.uri(&target.file) } });
+        let synced = running.client.show_again(target.file, Document::new(before));
+        let params = json!({ "textDocument": { "uri": running.client.uri(target.file) } });
         let symbols = match running.client.ask::<DocumentSymbol>(params, until).await {
             Ok(symbols) => symbols,
             Err(_) if target.after.is_none() => return Ok(names),
-            Err(error) => return Err(words(&error)),
+            Err(error) => return Err(Untold::Yet(words(&error))),
         };
+        if !running.client.has_text(target.file, &synced.document) {
+            return Err(Untold::Yet(format!("{} was sent anew meanwhile", target.shown)));
+        }
         if target.after.is_none() {
             let top = symbols.as_array().into_iter().flatten();
             names.extend(top.map(|symbol| name_of(symbol).to_owned()));
@@ -211,6 +294,28 @@ impl Lsp {
             }
         }
         Ok(names)
+    }
+}
+
+impl Lsp {
+    /// The text that a file has now; none where it is gone.
+    fn text_of(&self, file: &WorkspacePath) -> Option<String> {
+        let content = self.shared.workspace.read_up_to(file, MAX_SEARCH_BYTES).ok()?;
+        Some(Document::decode(&content.bytes).text().to_owned())
+    }
+
+    /// Takes note of a write whose server could not be asked, so that the next one looks at what it broke.
+    pub(super) fn owe_what_nobody_took(&self, target: &Target) {
+        let Ok(candidates) = self.shared.supervisor.candidates(&target.file) else { return };
+        for missing in target.missing.iter().filter(|missing| !missing.is_untrusted()) {
+            let is_it = |slot: &Slot| missing.id.as_ref() == Some(&slot.key().id);
+            let slots = candidates.iter().map(|candidate| &candidate.slot);
+            for slot in slots.filter(|slot| is_it(slot) && self.has_to_open(slot.row())) {
+                if slot.row().is_used(target.file.rel()) {
+                    self.shared.debts.owe(slot.key(), [target]);
+                }
+            }
+        }
     }
 }
 
