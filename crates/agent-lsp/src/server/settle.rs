@@ -292,6 +292,9 @@ impl Reading<'_> {
         let Some(published) = self.client.told.until(self.deadline, fresh).await else {
             return self.unpublished();
         };
+        if self.is_unloaded(&published) {
+            return self.rebuilt(settle).await;
+        }
         let Some(published) = self.built(published).await else {
             return self.snapshot(
                 &[],
@@ -308,6 +311,27 @@ impl Reading<'_> {
             return self.quiet(settle.max(TOGETHER), how).await;
         }
         self.still(published, settle, how).await
+    }
+
+    /// Whether it was published while the project could not be read, which is over.
+    fn is_unloaded(&self, published: &Published) -> bool {
+        let Some(unloaded) = &self.client.row().unloaded else { return false };
+        let told = self.client.told.look();
+        let mut over = told.ended().filter(|end| end.title == unloaded.shows);
+        over.any(|end| end.sequence > published.sequence)
+    }
+
+    /// What is published for the text once it is sent again.
+    async fn rebuilt(&self, settle: Duration) -> Snapshot {
+        let Some(version) = self.client.rebuild(self.file) else { return self.unpublished() };
+        let fresh = |state: &State| {
+            let version_of = state.published(&self.path)?.version?;
+            (version_of >= i64::from(version)).then_some(())
+        };
+        match self.client.told.until(self.deadline, fresh).await {
+            Some(()) => self.quiet(settle, "it published for this version").await,
+            None => self.unpublished(),
+        }
     }
 
     /// What is published for a text that was the last thing that the server was told, and else what it

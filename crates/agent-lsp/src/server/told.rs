@@ -142,6 +142,8 @@ pub(crate) struct Ended {
     pub began: u64,
     /// When it ended.
     pub at: Instant,
+    /// What the server had told when it ended.
+    pub sequence: u64,
     /// What it said last that it was at.
     pub last_report: Option<String>,
 }
@@ -399,8 +401,8 @@ impl State {
                     self.ended.pop_front();
                 }
                 let Progress { began, title, message: last_report, .. } = progress;
-                let at = Instant::now();
-                self.ended.push_back(Ended { token, title, began, at, last_report });
+                let (at, sequence) = (Instant::now(), self.sequence);
+                self.ended.push_back(Ended { token, title, began, at, sequence, last_report });
             }
             // Partial results, which this client does not ask for.
             _ => {}
