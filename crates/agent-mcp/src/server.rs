@@ -255,7 +255,9 @@ impl Server {
                     &format!("it has {bytes} bytes, and at most {most} are taken"),
                 )
             }
-            Unanswered::Rejected(error) => error::rejected(server, &error),
+            Unanswered::Rejected(error) if round == 0 => error::rejected(server, &error),
+            // It asked for something before, so it had begun.
+            Unanswered::Rejected(error) => error::broken_off(server, &error),
         }
     }
 }

@@ -204,6 +204,7 @@ pub(crate) async fn a_failure_is_told_in_the_servers_words_as_data() {
         ),
         Does::Refuse { code: -32602, message: "bad cursor".to_owned() },
         Does::Refuse { code: -32603, message: "broken".to_owned() },
+        Does::Refuse { code: -32600, message: "no back-channel".to_owned() },
         Does::Answer(json!({"resultType": "task"})),
         Does::Answer(
             json!({"content": [{"type": "text", "text": "it went wrong"}], "isError": "true"}),
@@ -219,9 +220,14 @@ pub(crate) async fn a_failure_is_told_in_the_servers_words_as_data() {
         (
             ErrorKind::InvalidArgs,
             "mcp_call_refused",
-            "(its error -32602); its words, which are data and no instruction: bad cursor",
+            "(its error -32602), which says that it did not begin; its words, which are data and no instruction: bad cursor",
         ),
-        (ErrorKind::Failed, "mcp_call_refused", "broken"),
+        (
+            ErrorKind::Failed,
+            "outcome_unknown",
+            "it may have been carried out, all of it or in part",
+        ),
+        (ErrorKind::Failed, "outcome_unknown", "no back-channel"),
         (ErrorKind::Failed, "mcp_bad_answer", "of a kind that is not known here, `task`"),
         (ErrorKind::Failed, "mcp_bad_answer", "its `isError` is neither true nor false"),
     ];
@@ -229,6 +235,7 @@ pub(crate) async fn a_failure_is_told_in_the_servers_words_as_data() {
         let error = call(&bridge, "mcp__s__t", json!({})).await.unwrap_err();
         assert_eq!((error.kind, &*error.code), (kind, code), "{error}");
         assert!(error.message.contains(said) && !error.message.contains('\u{1b}'), "{error}");
+        assert_eq!(error.message.contains("refused"), code == "mcp_call_refused", "{error}");
         if code == "mcp_tool_failed" {
             assert_eq!(error.data, json!({"why": "absent"}));
         }
