@@ -357,6 +357,33 @@ pub(crate) async fn what_a_server_was_given_as_a_secret_is_read_by_nobody() {
 }
 
 // spec: TRUST-02
+pub(crate) async fn a_secret_in_json_or_under_a_colour_is_read_by_nobody() {
+    const SECRET: &str = "-----BEGIN KEY-----\nAAAAB3NzaC1lZDI1NTE5\n-----END KEY-----";
+    let bed = Bed::new();
+    let dumped = serde_json::to_string_pretty(&json!({"key": SECRET})).unwrap();
+    let coloured = "key: AAAAB3Nza\u{1b}[31mC1lZDI1NTE5".to_owned();
+    let does = [
+        Does::text(&dumped),
+        Does::text(&coloured),
+        Does::Progress(vec![(1.0, 2.0, coloured.clone())]),
+        Does::Refuse { code: -32603, message: coloured.clone() },
+        Does::Die { code: 9, words: coloured.clone() },
+    ];
+    let (config, _) = bed.server("s", &Script::new(Speaks::Stateless).tool(listed("t"), does));
+    let config = config.env("SSH_PRIVATE_KEY", SECRET);
+    let bridge = bed.bridge(Servers::default().with("s", config)).await;
+    let mut all = Vec::new();
+    for _ in 0..5 {
+        let watcher = Arc::new(Watcher::default());
+        let result =
+            tool(&bridge, "mcp__s__t").call(json!({}), &context("c", watcher.clone())).await;
+        all.push(format!("{result:?} {:?}", watcher.0.lock().unwrap()));
+    }
+    for said in &all {
+        assert!(said.contains("[SSH_PRIVATE_KEY]") && !said.contains("C1lZDI1NTE5"), "{said}");
+    }
+}
+
 pub(crate) async fn a_program_of_an_untrusted_checkout_is_no_server() {
     let bed = Bed::new();
     let checkout = tempfile::tempdir().unwrap();

@@ -65,6 +65,7 @@ fn main() {
             progress_is_told_and_never_backwards
             a_server_gets_its_own_variables_and_no_key_of_the_run
             what_a_server_was_given_as_a_secret_is_read_by_nobody
+            a_secret_in_json_or_under_a_colour_is_read_by_nobody
             a_program_of_an_untrusted_checkout_is_no_server;
         lists:
             one_bad_tool_is_left_out_and_not_the_server
