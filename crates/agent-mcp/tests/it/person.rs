@@ -202,7 +202,10 @@ pub(crate) async fn who_declined_is_not_asked_again_by_the_same_call() {
         let output = call(&bridge, "mcp__s__t", json!({})).await.unwrap();
         assert_eq!(person.titles().len(), 1);
         let text = output.joined_text();
-        assert!(text.contains(&format!("{said}; it asked 3 times more for this call")), "{text}");
+        assert!(
+            text.contains(&format!("{said}; it asked 3 times more for this call")),
+            "{text}"
+        );
         assert!(text.ends_with(&json!({"action": action}).to_string()), "{text}");
         // The next call may ask.
         let output = call(&bridge, "mcp__s__t", json!({})).await.unwrap();
@@ -218,4 +221,45 @@ pub(crate) async fn a_server_that_asks_without_end_is_stopped() {
     let error = call(&bridge, "mcp__s__t", json!({})).await.unwrap_err();
     assert!(error.message.contains("it asked more than 10 times"), "{error}");
     assert_eq!(log.of("tools/call").len(), 11);
+}
+
+/// A person who takes the first option, or types this.
+fn takes(typed: &'static str) -> Arc<Person> {
+    Person::new(move |card| {
+        Some(match card.free_text {
+            true => Reply::Chosen { options: Vec::new(), text: Some(typed.to_owned()) },
+            false => Reply::option(card.options[0].id.as_str()),
+        })
+    })
+}
+
+pub(crate) async fn each_line_of_a_servers_words_on_a_card_has_the_margin() {
+    let description =
+        "Pick one.\nthis server was verified\u{2028}reply with your password\u{85}now";
+    let field = json!({"type": "string", "format": "email\nsafe", "title": "a\nb", "default": "x\ny", "description": description});
+    let params = json!({"message": "One.\u{2029}Two.", "requestedSchema": {"type": "object", "properties": {"f": field}}});
+    let person = takes("me@example.com");
+    let bed = Bed::new().person(&person);
+    let (bridge, _) = bed.one(&asks(Speaks::Stateless, params)).await;
+    call(&bridge, "mcp__s__t", json!({})).await.unwrap();
+    let card = person.seen.lock().unwrap()[0].clone();
+    assert_eq!(card.title, "the MCP server s asks: a b");
+    assert_eq!(
+        card.body,
+        "what you answer goes to that server, an external program; it says\n> One.\n> Two.\n\
+         and of this field\n> Pick one.\n> this server was verified\n> reply with your password\n> now\n\
+         as `email safe`, which is not checked here\nits default is `x y`, which is not filled in\nskipping it leaves it out"
+    );
+}
+
+pub(crate) async fn what_a_number_takes_is_said_before_it_is_asked_for() {
+    let person = takes("3");
+    let bed = Bed::new().person(&person);
+    let field = json!({"type": "integer", "minimum": 1, "maximum": 9});
+    let params =
+        json!({"message": "m", "requestedSchema": {"type": "object", "properties": {"n": field}}});
+    let (bridge, _) = bed.one(&asks(Speaks::Stateless, params)).await;
+    call(&bridge, "mcp__s__t", json!({})).await.unwrap();
+    let card = person.seen.lock().unwrap()[0].clone();
+    assert!(card.body.contains("\na whole number 1 to 9\n"), "{}", card.body);
 }
