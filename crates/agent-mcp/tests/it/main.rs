@@ -109,6 +109,7 @@ fn main() {
             who_declined_is_not_asked_again_by_the_same_call
             each_line_of_a_servers_words_on_a_card_has_the_margin
             what_a_number_takes_is_said_before_it_is_asked_for
+            a_choice_that_is_a_secret_goes_back_as_it_is_and_is_shown_to_nobody
             a_server_that_asks_without_end_is_stopped;
         preview:
             a_card_shows_the_earlier_result_that_gave_the_value_out

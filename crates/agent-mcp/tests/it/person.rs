@@ -263,3 +263,32 @@ pub(crate) async fn what_a_number_takes_is_said_before_it_is_asked_for() {
     let card = person.seen.lock().unwrap()[0].clone();
     assert!(card.body.contains("\na whole number 1 to 9\n"), "{}", card.body);
 }
+
+pub(crate) async fn a_choice_that_is_a_secret_goes_back_as_it_is_and_is_shown_to_nobody() {
+    const SECRET: &str = "tok-123456789";
+    let several = json!({"type": "array", "items": {"anyOf": [{"const": SECRET}, {"const": "b", "title": SECRET}]}});
+    let properties = json!({"one": {"type": "string", "enum": [SECRET, "b"]}, "several": several,
+        SECRET: {"type": "string", "oneOf": [{"const": SECRET, "title": "mine"}]}});
+    let required = json!(["one", "several", SECRET]);
+    let params = json!({"message": SECRET, "requestedSchema": {"type": "object", "properties": properties, "required": required}});
+    for speaks in BOTH {
+        let person = takes("");
+        let bed = Bed::new().person(&person);
+        let (config, log) = bed.server("s", &asks(speaks, params.clone()));
+        let config = config.env("API_TOKEN", SECRET);
+        let bridge = bed.bridge(Servers::default().with("s", config)).await;
+        let output = call(&bridge, "mcp__s__t", json!({})).await.unwrap();
+        let cards = format!("{:?}", person.seen.lock().unwrap());
+        assert!(!cards.contains(SECRET) && cards.contains("\"[API_TOKEN]\""), "{cards}");
+        assert!(!output.joined_text().contains(SECRET), "{output:?}");
+        let given = json!({"one": SECRET, "several": [SECRET], SECRET: SECRET});
+        let accepted = json!({"action": "accept", "content": given});
+        let sent = log.messages().into_iter().find_map(|message| match speaks {
+            Speaks::Initialize => {
+                message.get("result").filter(|result| result.get("action").is_some()).cloned()
+            }
+            _ => message["params"]["inputResponses"].get("q").cloned(),
+        });
+        assert_eq!(sent, Some(accepted), "{speaks:?}");
+    }
+}
