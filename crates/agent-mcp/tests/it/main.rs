@@ -95,7 +95,8 @@ fn main() {
             a_server_that_hangs_is_ended_and_started_again_for_the_next_call
             what_a_server_tells_while_it_hangs_does_not_save_it
             a_call_with_less_time_than_the_question_says_so_and_a_later_one_gets_through
-            a_call_whose_time_is_not_over_is_not_ended_for_another_one;
+            a_call_whose_time_is_not_over_is_not_ended_for_another_one
+            a_server_that_answers_another_call_meanwhile_is_not_hung;
         ends:
             a_bridge_that_is_dropped_leaves_no_process
             a_server_is_ended_by_the_end_of_its_input_first
