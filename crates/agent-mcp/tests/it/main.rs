@@ -80,6 +80,7 @@ fn main() {
             a_server_that_dies_at_what_it_does_not_know_is_greeted_in_the_old_way
             an_answer_that_comes_late_counts
             a_revision_that_nobody_knows_is_named
+            what_revision_a_server_names_is_said_as_it_is
             lines_that_are_no_messages_are_passed_over_and_told
             a_flood_that_does_not_end_ends_the_server
             a_server_that_reads_nothing_holds_nobody_up
