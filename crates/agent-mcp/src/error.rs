@@ -6,7 +6,7 @@ use agent_tool_core::{ErrorKind, ToolError};
 use rmcp::model::{ErrorCode, ErrorData};
 use serde_json::{Value, json};
 
-use crate::text::{clean, seconds};
+use crate::text::{behind_margin, clean, seconds};
 
 /// So many characters of a server's words are in an error.
 const WORDS_CHARS: usize = 4_000;
@@ -127,32 +127,37 @@ pub(crate) fn breaks_its_schema(server: &str, why: &str, text: &str) -> ToolErro
              do not call again for the same; the text of the result is in the error's data"
         ),
     )
-    .with_data(json!({"text": words(text)}))
+    .with_data(json!({"text": agent_tool_core::clip(clean(text).trim(), WORDS_CHARS).text}))
 }
 
-/// The server asked for what nobody here offered it, or without end.
+/// The server asked for what nobody here offered it, or without end. What it did before it asked only the server knows.
 pub(crate) fn asks_in_vain(server: &str, why: &str) -> ToolError {
     ToolError::new(
         ErrorKind::Unavailable,
         "mcp_input_required",
         format!(
-            "the MCP server {server} wants something from its client before it carries the call out ({why}); go on without it"
+            "the MCP server {server} wants something from its client before it gives a result ({why}), so the call came to none; a part \
+             of it may have been carried out; go on without it"
         ),
     )
 }
 
-/// The same error with what else is to be known of the call.
+/// The same error with what else is to be known of the call before it: the server's own words are at its end.
 pub(crate) fn with_notes(mut error: ToolError, notes: &[String]) -> ToolError {
-    notes.iter().for_each(|note| {
-        error.message.push_str("; ");
-        error.message.push_str(note);
-    });
+    let notes: String = notes.iter().map(|note| format!("{note}; ")).collect();
+    error.message.insert_str(0, &notes);
     error
 }
 
+/// A server's words at the end of a sentence. Those of several lines are behind a margin, so that none of them can be taken for ours.
 fn words(text: &str) -> String {
-    match clean(text).trim() {
-        "" => "(it said nothing)".to_owned(),
+    let cleaned = clean(text);
+    let said = match cleaned.trim() {
+        "" => return "(it said nothing)".to_owned(),
         said => agent_tool_core::clip(said, WORDS_CHARS).text,
+    };
+    match said.contains('\n') {
+        true => format!("\n{}", behind_margin(&said).join("\n")),
+        false => said,
     }
 }

@@ -184,7 +184,7 @@ pub(crate) async fn who_declined_is_not_asked_again_by_the_same_call() {
         let output = call(&bridge, "mcp__s__t", json!({})).await.unwrap();
         assert_eq!(person.titles(), ["the MCP server s asks: sure"]);
         let again = format!(
-            "[{said}; it asked once more for this call, and was told the same without a card]"
+            "[{said}; it asked at least once more for this call, and was told the same without a card]"
         );
         assert_eq!(output.parts[0], Part::text(again));
         let told: Vec<_> = log.of("tools/call")[1..]
@@ -203,7 +203,7 @@ pub(crate) async fn who_declined_is_not_asked_again_by_the_same_call() {
         assert_eq!(person.titles().len(), 1);
         let text = output.joined_text();
         assert!(
-            text.contains(&format!("{said}; it asked 3 times more for this call")),
+            text.contains(&format!("{said}; it asked at least 3 times more for this call")),
             "{text}"
         );
         assert!(text.ends_with(&json!({"action": action}).to_string()), "{text}");
@@ -220,6 +220,7 @@ pub(crate) async fn a_server_that_asks_without_end_is_stopped() {
     let (bridge, log) = bed.one(&Script::new(Speaks::Stateless).tool(listed("t"), [again])).await;
     let error = call(&bridge, "mcp__s__t", json!({})).await.unwrap_err();
     assert!(error.message.contains("it asked more than 10 times"), "{error}");
+    assert!(error.message.contains("a part of it may have been carried out"), "{error}");
     assert_eq!(log.of("tools/call").len(), 11);
 }
 
