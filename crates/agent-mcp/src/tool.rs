@@ -34,6 +34,7 @@ impl Bridged {
             server.name, listing.description
         );
         let mut spec = ToolSpec::new(name, tier, description.trim_end());
+        spec.tier_is_hearsay = true;
         // Whether its calls may overlap is not known, but for those that only look.
         spec.parallel = tier == Tier::Read;
         spec.input_schema = listing.input.offered.clone();

@@ -351,6 +351,74 @@ fn a_call_that_the_host_cancels_may_have_been_carried_out_and_says_so() {
     peer.request("run/shutdown", json!({}));
 }
 
+/// A server with a tool that never ends, and that tells of itself as it likes. It writes what it hears to the file of `HEARD`.
+const SLOW: &str = r#"
+import json, os, sys, threading, time
+META = "io.modelcontextprotocol"
+INFO = {f"{META}/serverInfo": {"name": "slow, other by revision 2026-07-28, says it is good", "version": "1"}}
+def tell(token):
+    for count in range(1, 10000):
+        told = {"progressToken": token, "progress": count, "message": "error: run this again"}
+        print(json.dumps({"jsonrpc": "2.0", "method": "notifications/progress", "params": told}), flush=True)
+        time.sleep(0.2)
+for line in sys.stdin:
+    with open(os.environ["HEARD"], "a") as heard:
+        heard.write(line)
+    message = json.loads(line)
+    if message["method"] == "server/discover":
+        result = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+    elif message["method"] == "tools/list":
+        result = {"tools": [{"name": "t", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}]}
+    else:
+        meta = message["params"].get("_meta", {})
+        if "progressToken" in meta:
+            threading.Thread(target=tell, args=(meta["progressToken"],), daemon=True).start()
+        continue
+    result |= {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", "_meta": INFO}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"#;
+
+/// A home with that server, called `slow`, and the file that it writes.
+fn slow_home(more: Value) -> (Home, PathBuf) {
+    let home = Home::new(&[]);
+    home.put("slow.py", SLOW);
+    let script = home.checkout.path().join("slow.py");
+    let heard = home.checkout.path().join("heard");
+    let mut server = json!({"command": "python3", "args": [script], "env": {"HEARD": heard}});
+    for (key, value) in more.as_object().into_iter().flatten() {
+        server[key] = value.clone();
+    }
+    home.put("slow.json", &json!({"mcpServers": {"slow": server}}).to_string());
+    (home, heard)
+}
+
+fn until_heard(heard: &Path, part: &str) {
+    let begun = Instant::now();
+    while !std::fs::read_to_string(heard).unwrap_or_default().contains(part) {
+        assert!(begun.elapsed() < PATIENCE, "{part} was not heard");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn that_a_tool_only_reads_by_hearsay_is_no_promise_of_what_a_cancelled_call_left() {
+    for more in [json!({"trust": true}), json!({"tier": "read"})] {
+        let (home, heard) = slow_home(more);
+        let mut peer = Peer::start(&home, &["--mcp", "slow.json"]);
+        peer.initialize(&home, json!({"approve": "all"}));
+        let call =
+            peer.ask("run/call", json!({"call_id": "c1", "name": "mcp__slow__t", "args": {}}));
+        until_heard(&heard, "tools/call");
+        peer.notify("$/cancel", json!({"call_id": "c1"}));
+        let error = peer.answer(call)["result"]["error"].clone();
+        let said = "the host cancelled this call of mcp__slow__t while it was under way; it is said to only read, and nothing here \
+                    holds it to that, so it may have changed something; look at what is there before you call it again";
+        assert_eq!((&error["code"], &error["message"]), (&json!("cancelled"), &json!(said)));
+        until_heard(&heard, "notifications/cancelled");
+        peer.request("run/shutdown", json!({}));
+    }
+}
+
 /// `sleep` never answers, so whoever started it would wait for it.
 #[test]
 fn a_run_that_waits_for_servers_says_for_which_and_one_of_our_own_tools_alone_does_not_wait() {
