@@ -81,7 +81,10 @@ impl Connection {
             let asked = self.service.peer().send_cancellable_request(self.question(), options);
             // Where nothing can be sent, it ended, and that is seen elsewhere.
             let Ok(handle) = asked.await else { return true };
-            *question = Some(Question { pending: Pending::new(handle), since: Instant::now() });
+            *question = Some(Question {
+                pending: Pending::new(handle, &self.cancels),
+                since: Instant::now(),
+            });
         }
         let Some(Question { pending, since }) = question.as_mut() else { return true };
         let answers_something = tokio::select! {

@@ -17,7 +17,7 @@ use rmcp::{
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-use super::{Connection, doubt::Doubt};
+use super::{Connection, doubt::Doubt, pending::Cancels};
 use crate::{
     config::{ServerConfig, expanded, is_secret},
     elicit::Asker,
@@ -170,6 +170,7 @@ impl Start {
             asker,
             answered: AtomicBool::new(false),
             doubt: Doubt::default(),
+            cancels: Cancels::new(),
             given_up: OnceLock::new(),
             era,
             says_it_is,

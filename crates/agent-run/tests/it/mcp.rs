@@ -419,6 +419,33 @@ fn that_a_tool_only_reads_by_hearsay_is_no_promise_of_what_a_cancelled_call_left
     }
 }
 
+#[test]
+fn an_interrupted_call_is_cancelled_at_its_server_and_said_to_be_of_unknown_end() {
+    for (signal, code) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
+        let (home, heard) = slow_home(json!({}));
+        let mut command =
+            home.command(&["--approve", "all", "--mcp", "slow.json", "call", "mcp__slow__t", "{}"]);
+        let mut run =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut errors = BufReader::new(run.stderr.take().expect("a pipe")).lines();
+        let told = errors
+            .by_ref()
+            .map(|line| line.expect("UTF-8"))
+            .find(|line| line.contains("run this again"));
+        let told = told.expect("progress");
+        assert!(told.starts_with("mcp__slow__t: error: run this again "), "{told}");
+        let sent = Command::new("kill").arg(signal).arg(run.id().to_string()).status();
+        assert!(sent.expect("it starts").success());
+        let rest: Vec<String> = errors.map(|line| line.expect("UTF-8")).collect();
+        assert_eq!(run.wait().expect("it ends").code(), Some(code));
+        let said = "mcp__slow__t was under way, so it may have been carried out, all of it or in part; look at what is there before \
+                    you call it again";
+        assert!(rest.iter().any(|line| line == "interrupted"), "{rest:?}");
+        assert!(rest.iter().any(|line| line == said), "{rest:?}");
+        until_heard(&heard, "notifications/cancelled");
+    }
+}
+
 /// `sleep` never answers, so whoever started it would wait for it.
 #[test]
 fn a_run_that_waits_for_servers_says_for_which_and_one_of_our_own_tools_alone_does_not_wait() {
