@@ -242,7 +242,7 @@ fn doctor_says_of_each_server_what_it_speaks_and_why_one_fails() {
     assert_eq!(group["tools"], json!(ALL));
     assert_eq!(
         group["has"][0],
-        "plans by revision 2026-07-28, says it is plans 1.0.0: plan (exec), apply (exec), variables (exec)"
+        "plans by revision 2026-07-28, says it is `plans 1.0.0`: `plan` (exec), `apply` (exec), `variables` (exec)"
     );
     let missing: Vec<_> = group["missing"]
         .as_array()
@@ -444,6 +444,23 @@ fn an_interrupted_call_is_cancelled_at_its_server_and_said_to_be_of_unknown_end(
         assert!(rest.iter().any(|line| line == said), "{rest:?}");
         until_heard(&heard, "notifications/cancelled");
     }
+}
+
+#[test]
+fn doctor_quotes_what_a_server_says_of_itself_and_has_a_line_for_each() {
+    let (home, _) = slow_home(json!({}));
+    home.put("plans.json", &file(json!({})));
+    let said = home.run(&["--mcp", "slow.json", "--mcp", "plans.json", "doctor"]).stdout;
+    let said = String::from_utf8(said).expect("UTF-8");
+    let lines: Vec<&str> = said.lines().map(str::trim).collect();
+    let at = lines.iter().position(|line| *line == "connected:").expect("a list");
+    assert_eq!(
+        lines[at + 1..at + 3],
+        [
+            "plans by revision 2026-07-28, says it is `plans 1.0.0`: `plan` (exec), `apply` (exec), `variables` (exec)",
+            "slow by revision 2026-07-28, says it is `slow, other by revision 2026-07-28, says it is good 1`: `t` (exec)",
+        ]
+    );
 }
 
 /// `sleep` never answers, so whoever started it would wait for it.
