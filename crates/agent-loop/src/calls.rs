@@ -48,7 +48,8 @@ pub(crate) fn check(
             Ok(args) => (args, None),
             Err(text) => (Value::Null, Some(text)),
         };
-        let tier = tools.iter().find(|spec| spec.name == raw.name).map(|spec| spec.tier);
+        let spec = tools.iter().find(|spec| spec.name == raw.name);
+        let tier = spec.filter(|spec| !spec.tier_is_hearsay).map(|spec| spec.tier);
         let id = ids.make(&raw.id);
         let call = Call { id, name: raw.name, args, malformed: malformed_args, tier };
         let again = !raw.id.is_empty() && !seen.insert(raw.id.clone());

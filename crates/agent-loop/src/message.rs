@@ -79,7 +79,8 @@ pub struct Call {
     /// What came instead of JSON, as it came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub malformed: Option<String>,
-    /// The tool's tier when it was called, where there was such a tool.
+    /// The tool's tier when it was called, where there was such a tool and its tier is more than hearsay
+    /// ([`ToolSpec::tier_is_hearsay`](agent_tool_core::ToolSpec::tier_is_hearsay)).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<Tier>,
 }

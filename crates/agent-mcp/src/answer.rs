@@ -1,6 +1,7 @@
 //! What a server answers to a call, read leniently and bounded.
 
 use agent_tool_core::{Part, clip};
+use rmcp::model::ErrorData;
 use serde_json::{Map, Value};
 
 use crate::{text::clean, wire::string_of};
@@ -104,6 +105,16 @@ impl Answer {
 }
 
 impl Outcome {
+    /// The protocol's error, as the failed result that it stands for.
+    pub(crate) fn of_error(error: &ErrorData) -> Self {
+        Self {
+            parts: vec![Part::text(clip(&clean(&error.message), MAX_TEXT_CHARS).text)],
+            structured: error.data.clone(),
+            failed: true,
+            notes: Vec::new(),
+        }
+    }
+
     /// The texts of it, without pictures.
     pub(crate) fn text(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
@@ -184,7 +195,10 @@ fn said(piece: &Value) -> String {
     };
     let size = |value: &Value, key: &str| string_of(value, key).map_or(0, str::len);
     match string_of(piece, "type").unwrap_or_default() {
-        "text" => clean(string_of(piece, "text").unwrap_or_default()),
+        "text" => match string_of(piece, "text") {
+            Some(text) => clean(text),
+            None => "[a piece of text without its text]".to_owned(),
+        },
         kind @ ("image" | "audio") => format!(
             "[{kind} {}, {} characters of base64, not shown]",
             name(piece, "mimeType"),
@@ -206,6 +220,7 @@ fn said(piece: &Value) -> String {
                 ),
             }
         }
+        "" => "[a piece that cannot be read, not shown]".to_owned(),
         _ => format!(
             "[a piece of a kind that is not known here, `{}`, not shown]",
             name(piece, "type")
@@ -237,6 +252,7 @@ mod tests {
             {"type": "resource", "resource": {"uri": "u", "text": "t"}},
             {"type": "resource", "resource": {"uri": "u", "blob": "AAAA"}},
             {"type": "hologram"},
+            {"type": "text"},
             7,
         ]);
         let result = complete(json!({"content": content}));
@@ -246,7 +262,7 @@ mod tests {
             "ab\n[image text/html, 4 characters of base64, not shown]\n[audio audio/wav, 8 characters of base64, not shown]\n\
              [a link to the resource n <file:///x>]\n[the resource <u>]\nt\n[the resource <u>, 4 characters of base64, not shown]\n\
              [a piece of a kind that is not known here, `hologram`, not shown]\n\
-             [a piece of a kind that is not known here, ``, not shown]"
+             [a piece of text without its text]\n[a piece that cannot be read, not shown]"
         );
     }
 

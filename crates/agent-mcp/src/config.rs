@@ -33,6 +33,8 @@ pub const MAX_CALL_SECONDS: f64 = 3600.0;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Servers {
     pub(crate) entries: BTreeMap<String, Entry>,
+    /// Those that are turned off: none of these names is among the entries.
+    disabled: BTreeSet<String>,
     remarks: Vec<String>,
 }
 
@@ -100,7 +102,7 @@ impl Servers {
         let mut servers = Self::default();
         for (name, value) in table {
             match entry::read(&name, value, &mut servers.remarks) {
-                Ok(None) => {}
+                Ok(None) => drop(servers.disabled.insert(name)),
                 Ok(Some(config)) => drop(servers.entries.insert(name, Ok(config))),
                 Err(why) => drop(servers.entries.insert(name, Err(why))),
             }
@@ -111,22 +113,29 @@ impl Servers {
     /// One more server. One of the same name gives way.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, config: ServerConfig) -> Self {
-        self.entries.insert(name.into(), Ok(config));
+        let name = name.into();
+        self.disabled.remove(&name);
+        self.entries.insert(name, Ok(config));
         self
     }
 
-    /// These servers and those, whose word counts where both have a name.
+    /// These servers and those, whose word counts where both have a name: also that one is turned off.
     #[must_use]
     pub fn and(mut self, stronger: Self) -> Self {
+        self.entries.retain(|name, _| !stronger.disabled.contains(name));
+        self.disabled.retain(|name| !stronger.entries.contains_key(name));
         self.entries.extend(stronger.entries);
+        self.disabled.extend(stronger.disabled);
         self.remarks.extend(stronger.remarks);
         self
     }
 
     /// What was found and not followed, a sentence each.
     #[must_use]
-    pub fn remarks(&self) -> &[String] {
-        &self.remarks
+    pub fn remarks(&self) -> Vec<String> {
+        let disabled =
+            self.disabled.iter().map(|name| format!("the MCP server `{name}` is disabled"));
+        self.remarks.iter().cloned().chain(disabled).collect()
     }
 
     /// Their names.
@@ -367,5 +376,27 @@ mod tests {
         let both = weak.and(server("strong"));
         assert_eq!(both.names().collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(both.entries["a"], Ok(ServerConfig::new("strong")));
+    }
+
+    #[test]
+    fn what_the_stronger_file_turns_off_is_off_and_what_it_turns_on_is_on() {
+        let on = || Servers::default().with("a", ServerConfig::new("x"));
+        let off = || {
+            Servers::parse(r#"{"mcpServers": {"a": {"command": "x", "disabled": true}}}"#).unwrap()
+        };
+        for (servers, names, remarks) in [
+            (on().and(off()), vec![], vec!["the MCP server `a` is disabled"]),
+            (off().and(on()), vec!["a"], vec![]),
+            (on().and(off()).and(on()), vec!["a"], vec![]),
+            (off().with("a", ServerConfig::new("x")), vec!["a"], vec![]),
+            (
+                on().and(off()).and(Servers::default()),
+                vec![],
+                vec!["the MCP server `a` is disabled"],
+            ),
+        ] {
+            assert_eq!(servers.names().collect::<Vec<_>>(), names);
+            assert_eq!(servers.remarks(), remarks);
+        }
     }
 }

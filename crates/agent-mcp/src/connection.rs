@@ -21,7 +21,10 @@ use rmcp::{
 use serde_json::Value;
 use tokio::time::timeout;
 
-use self::{doubt::Doubt, pending::Pending};
+use self::{
+    doubt::Doubt,
+    pending::{Cancels, Pending},
+};
 pub(crate) use self::{
     doubt::State,
     pending::Unanswered,
@@ -34,6 +37,9 @@ use crate::{
     wire::{Noise, WireState},
 };
 
+/// So long a server has to take the cancels of its calls before its input is closed.
+const CANCEL_WAIT: Duration = Duration::from_millis(500);
+
 /// A server that is started and answers. Dropping it kills the server with all that it started.
 pub(crate) struct Connection {
     process: Process,
@@ -43,6 +49,7 @@ pub(crate) struct Connection {
     asker: Option<Asker>,
     answered: AtomicBool,
     doubt: Doubt,
+    cancels: Cancels,
     /// Why it was ended from here.
     given_up: OnceLock<String>,
     pub(crate) era: Era,
@@ -91,7 +98,7 @@ impl Connection {
             return Err(Unanswered::NotSent(self.why_it_ended().await));
         };
         open.sent(&handle.progress_token);
-        let mut pending = Pending::new(handle);
+        let mut pending = Pending::new(handle, &self.cancels);
         tokio::select! {
             answer = pending.answer() => match answer {
                 Ok(result) => Ok(result),
@@ -116,6 +123,7 @@ impl Connection {
 
     /// Ends the server: closes its input, waits, and insists.
     pub(crate) async fn close(&self, steps: &ShutdownSteps) {
+        self.cancels.are_sent(CANCEL_WAIT).await;
         self.service.cancellation_token().cancel();
         self.process.shutdown(steps).await;
     }

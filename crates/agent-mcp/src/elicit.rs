@@ -28,7 +28,7 @@ use self::{
 };
 use crate::{
     handler::ForCall,
-    text::{clean_line, for_card},
+    text::{behind_margin, clean_line, for_card},
 };
 
 /// How long a person has for one card of a form, from when it goes up: as long as for `ask_user`.
@@ -171,10 +171,9 @@ impl Asker {
         let id = format!("mcp_{server}_{number}");
         let mut card = Card::new(CardKind::Question, id, cx.call_id().clone(), title);
         let message = clip(&form.message, MESSAGE_CHARS).text;
-        let quoted: Vec<String> = message.lines().map(|line| format!("> {line}")).collect();
         card.body = format!(
             "what you answer goes to that server, an external program; it says\n{}\n{said}",
-            quoted.join("\n")
+            behind_margin(&message).join("\n")
         );
         card.asked_by = cx.callers().to_vec();
         card.asked_by.push(Caller::new(cx.call_id().clone(), format!("MCP server {server}")));
@@ -208,6 +207,11 @@ impl Asker {
 
 /// So long after a person touched a card no other touch is looked for: they come with each key.
 const TOUCHES_APART: Duration = Duration::from_secs(1);
+
+/// A title or a label of a form as a card has it: one line.
+fn shown_line(text: &str, limit: usize) -> String {
+    clip(&for_card(&clean_line(text, limit)), limit).text
+}
 
 /// A text of a form as a card has it.
 fn shown(text: &str, limit: usize) -> String {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
-    text::clean_line,
+    text::{clean_line, quoted},
     wire::{Incoming, Wire, string_of},
 };
 
@@ -79,6 +79,8 @@ pub(crate) enum NotOpened {
     Pipe(io::Error),
     /// It knows no revision that is known here.
     NoCommonRevision(Vec<String>),
+    /// It greets in the old way by the revision that has another one.
+    OtherWay,
     /// It refused, with its words.
     Refused(String),
 }
@@ -218,7 +220,7 @@ impl Greeting<'_> {
             Some(version) => self.fall_back(version).await,
             None => {
                 let theirs = theirs.as_array().into_iter().flatten().filter_map(Value::as_str);
-                let theirs = theirs.take(8).map(|version| clean_line(version, 20)).collect();
+                let theirs = theirs.take(8).map(|version| quoted(version, 20)).collect();
                 Err(NotOpened::NoCommonRevision(theirs))
             }
         }
@@ -234,7 +236,10 @@ impl Greeting<'_> {
     async fn initialized(&mut self, result: &Value) -> Result<Option<Opened>, NotOpened> {
         let theirs = string_of(result, "protocolVersion").unwrap_or_default();
         if !WITH_INITIALIZE.contains(&theirs) {
-            return Err(NotOpened::NoCommonRevision(vec![clean_line(theirs, 20)]));
+            return Err(match theirs {
+                STATELESS => NotOpened::OtherWay,
+                theirs => NotOpened::NoCommonRevision(vec![quoted(theirs, 20)]),
+            });
         }
         let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         self.wire.write(&note).await?;

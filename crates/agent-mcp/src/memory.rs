@@ -48,6 +48,8 @@ pub(crate) struct Earlier {
     /// The tool, by the name that the model knows.
     pub(crate) tool: String,
     pub(crate) call_id: CallId,
+    /// It was a failure.
+    pub(crate) failed: bool,
     pub(crate) text: Kept,
     /// The structure, where the text is not the same as JSON.
     pub(crate) structure: Option<Kept>,
@@ -77,7 +79,7 @@ pub(crate) struct Sources<'a> {
 }
 
 impl Memory {
-    /// Keeps a result that was no failure. The oldest give way.
+    /// Keeps a result, also one that is a failure: some give out what the next call is to name. The oldest give way.
     pub(crate) fn keep(&mut self, tool: &str, call_id: &CallId, result: &Outcome) {
         let text = result.text();
         let json = json_in(&text);
@@ -89,6 +91,7 @@ impl Memory {
         let earlier = Earlier {
             tool: tool.to_owned(),
             call_id: call_id.clone(),
+            failed: result.failed,
             values_of_structure: apart.map(handles::in_value).unwrap_or_default(),
             values_of_text: json.as_ref().map(handles::in_value).unwrap_or_default(),
             words: handles::in_words(&text),
@@ -104,21 +107,28 @@ impl Memory {
         }
     }
 
-    /// The results that hold a value. As a value of its own it counts before a word of a text: a log line that repeats it stands for
-    /// nothing where a structure has it. Between tools that hold it alike nothing decides: which one a server means is not written
-    /// down, and whoever wrote what another tool shows may have written a value there that he guessed or read.
+    /// The results that hold a value. As a value of its own it counts before a word of a text, since a log line that repeats it
+    /// stands for nothing where a structure has it; and a result counts before a failure. Between tools that hold it alike nothing
+    /// decides: which one a server means is not written down, and whoever wrote what another tool shows may have written a value there
+    /// that he guessed or read.
     pub(crate) fn sources(&self, value: &str) -> Sources<'_> {
-        let whole = self.last_of_each_tool(|earlier| earlier.has_value(value));
-        let words = self.last_of_each_tool(|earlier| earlier.words.contains(value));
-        let (mut shown, mut named) = match whole.is_empty() {
-            true => (words, Vec::new()),
-            false => {
-                let other =
-                    |earlier: &&Earlier| whole.iter().all(|shown| shown.tool != earlier.tool);
-                let named = words.into_iter().filter(other).collect();
-                (whole, named)
+        let is_value = |earlier: &Earlier| earlier.has_value(value);
+        let is_word = |earlier: &Earlier| earlier.words.contains(value);
+        let ranks = [
+            self.last_of_each_tool(|earlier| !earlier.failed && is_value(earlier)),
+            self.last_of_each_tool(|earlier| earlier.failed && is_value(earlier)),
+            self.last_of_each_tool(|earlier| !earlier.failed && is_word(earlier)),
+            self.last_of_each_tool(|earlier| earlier.failed && is_word(earlier)),
+        ];
+        let mut ranks = ranks.into_iter().filter(|rank| !rank.is_empty());
+        let mut shown = ranks.next().unwrap_or_default();
+        let mut named: Vec<&Earlier> = Vec::new();
+        for earlier in ranks.flatten() {
+            let is_there = shown.iter().chain(&named).any(|known| known.is_like(earlier));
+            if !is_there {
+                named.push(earlier);
             }
-        };
+        }
         if shown.len() > MAX_SOURCES {
             // The first one and the latest.
             named.extend(shown.drain(1..shown.len() + 1 - MAX_SOURCES));
@@ -142,6 +152,11 @@ impl Earlier {
     /// Whether it holds this as a value of its structure, whatever its text says.
     pub(crate) fn has_in_structure(&self, value: &str) -> bool {
         self.values_of_structure.contains(value)
+    }
+
+    /// Whether it is of the same tool, and like it a failure or none.
+    fn is_like(&self, other: &Self) -> bool {
+        self.tool == other.tool && self.failed == other.failed
     }
 
     fn has_value(&self, value: &str) -> bool {

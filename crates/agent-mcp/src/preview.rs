@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     memory::{Earlier, Kept, Memory, Sources, handles_in},
-    text::clean_line,
+    text::{behind_margin, clean_line, quoted as in_quotes},
 };
 
 /// The most earlier results that one preview quotes.
@@ -35,7 +35,7 @@ pub(crate) fn of(
         format!(
             "carried out by the MCP server {}, an external program, as its tool {}",
             clean_line(server, NAME_CHARS),
-            clean_line(own_name, NAME_CHARS)
+            in_quotes(own_name, NAME_CHARS)
         ),
     ];
     preview.reason = Some(format!(
@@ -105,7 +105,8 @@ fn source(path: &str, value: &str, sources: &Sources<'_>) -> String {
 }
 
 fn result_of(earlier: &Earlier) -> String {
-    format!("{}'s result of call {}", earlier.tool, earlier.call_id)
+    let failed = if earlier.failed { "failed " } else { "" };
+    format!("{}'s {failed}result of call {}", earlier.tool, earlier.call_id)
 }
 
 /// What holds the value: the structure, and then what was said beside it, or the text alone.
@@ -126,7 +127,7 @@ fn quote(earlier: &Earlier, value: &str, limit: usize) -> String {
 
 /// What was said, or its beginning and its end: what decides may stand in either.
 fn lines(kept: &Kept, limit: usize) -> String {
-    let quoted = |text: &str| text.lines().map(|line| format!("> {line}")).collect::<Vec<_>>();
+    let quoted = behind_margin;
     let Some((beginning, end)) = kept.ends(limit) else {
         return quoted(&kept.beginning).join("\n");
     };

@@ -3,7 +3,13 @@
 use agent_tool_core::{Tier, Tool as _};
 use serde::Serialize;
 
-use crate::tool::Bridged;
+use crate::{
+    text::{clean_line, quoted},
+    tool::Bridged,
+};
+
+/// So many characters of a name are said.
+const NAME_CHARS: usize = 200;
 
 /// One server of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -48,10 +54,29 @@ impl ServerReport {
     }
 }
 
+impl ServerReport {
+    /// `notes by revision 2026-07-28, says it is `notes-mcp 0.1.0`: `log_tail` (exec)`: what the server says of itself is quoted, on
+    /// one line, so that it can pass for nothing else.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let revision = self.revision.as_deref().unwrap_or("unknown");
+        let says = self.says_it_is.as_deref();
+        let says = says.map(|says| format!(", says it is {}", quoted(says, NAME_CHARS)));
+        let tools: Vec<_> = self.tools.iter().map(ToolReport::in_words).collect();
+        let tools = if tools.is_empty() { "no tools".to_owned() } else { tools.join(", ") };
+        let name = clean_line(&self.name, NAME_CHARS);
+        format!("{name} by revision {revision}{}: {tools}", says.unwrap_or_default())
+    }
+}
+
 impl ToolReport {
+    fn in_words(&self) -> String {
+        format!("{} ({})", quoted(&self.own_name, NAME_CHARS), self.tier)
+    }
+
     pub(crate) fn of(tool: &Bridged) -> Self {
         let spec = tool.spec();
-        let own_name = crate::text::clean_line(tool.own_name(), 200);
+        let own_name = clean_line(tool.own_name(), NAME_CHARS);
         Self { name: spec.name.clone(), own_name, tier: spec.tier }
     }
 }

@@ -49,6 +49,18 @@ struct Slot {
     known: Option<Era>,
 }
 
+/// Why a call has no result, and what the server said in its place.
+pub(crate) struct NoResult {
+    pub(crate) error: ToolError,
+    pub(crate) said: Option<Outcome>,
+}
+
+impl From<ToolError> for NoResult {
+    fn from(error: ToolError) -> Self {
+        Self { error, said: None }
+    }
+}
+
 impl Server {
     pub(crate) fn new(name: String, start: Start) -> Self {
         Self {
@@ -66,11 +78,11 @@ impl Server {
         tool: &str,
         args: &Map<String, Value>,
         cx: &Context,
-    ) -> Result<Outcome, ToolError> {
+    ) -> Result<Outcome, NoResult> {
         let limit = self.start.config.timeout;
         let connected = match timeout(limit, self.connection()).await {
-            Ok(connection) => connection.map_err(|why| error::down(&self.name, &why.0)),
-            Err(_) => Err(error::down(&self.name, &self.why_not_started(limit))),
+            Ok(connection) => connection.map_err(|why| error::down(&self.name, &why.0).into()),
+            Err(_) => Err(error::down(&self.name, &self.why_not_started(limit)).into()),
         };
         let ended = self.untold().take();
         let questions = Questions::default();
@@ -83,7 +95,9 @@ impl Server {
         let notes: Vec<String> = ended.into_iter().chain(questions.said()).collect();
         match result {
             Ok(outcome) => Ok(Outcome { notes, ..outcome }),
-            Err(error) => Err(error::with_notes(error, &notes)),
+            Err(NoResult { error, said }) => {
+                Err(NoResult { error: error::with_notes(error, &notes), said })
+            }
         }
     }
 
@@ -186,7 +200,7 @@ impl Server {
         mut params: CallToolRequestParams,
         call: ForCall<'_>,
         limit: Duration,
-    ) -> Result<Outcome, ToolError> {
+    ) -> Result<Outcome, NoResult> {
         let mut is_shown = true;
         for round in 0..=MAX_ROUNDS {
             let request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
@@ -207,7 +221,7 @@ impl Server {
             false => ", at last for what is no form that this client shows to a person",
         };
         let why = format!("it asked more than {MAX_ROUNDS} times{not_shown}");
-        Err(error::asks_in_vain(&self.name, &why))
+        Err(error::asks_in_vain(&self.name, &why).into())
     }
 
     /// What a person answers to each of these questions.
@@ -242,9 +256,9 @@ impl Server {
         Ok(responses)
     }
 
-    fn unanswered(&self, why: Unanswered, round: usize) -> ToolError {
+    fn unanswered(&self, why: Unanswered, round: usize) -> NoResult {
         let server = &self.name;
-        match why {
+        let error = match why {
             Unanswered::NotSent(why) if round == 0 => error::down(server, &why),
             Unanswered::NotSent(why) | Unanswered::Lost(why) => error::lost(server, &why),
             Unanswered::TimedOut(limit) => error::timed_out(server, limit),
@@ -255,7 +269,15 @@ impl Server {
                     &format!("it has {bytes} bytes, and at most {most} are taken"),
                 )
             }
-            Unanswered::Rejected(error) => error::rejected(server, &error),
-        }
+            Unanswered::Rejected(rejection) => {
+                // What asked for something before had begun.
+                let error = match round {
+                    0 => error::rejected(server, &rejection),
+                    _ => error::broken_off(server, &rejection),
+                };
+                return NoResult { error, said: Some(Outcome::of_error(&rejection)) };
+            }
+        };
+        error.into()
     }
 }

@@ -46,7 +46,7 @@ const FIELDS: &[&str] = &[
 
 /// A text as it may be read: without escape sequences, control characters and what reorders text or is invisible.
 pub(crate) fn clean(text: &str) -> String {
-    without_invisible(&for_person(text))
+    without_invisible(&for_person(text)).replace(['\u{2028}', '\u{2029}'], "\u{FFFD}")
 }
 
 /// A text for a card, which shows every control character by itself: what takes no room is shown here.
@@ -63,6 +63,21 @@ pub(crate) fn clean_line(text: &str, limit: usize) -> String {
     let line = clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
     clip(&line, limit).text
 }
+
+/// A server's own words within a sentence of ours: the same between backticks, which it does not have within.
+pub(crate) fn quoted(text: &str, limit: usize) -> String {
+    format!("`{}`", clean_line(text, limit).replace('`', "'"))
+}
+
+/// A server's own words on lines of their own, each behind a margin. Whatever a reader takes for the end of a line ends one.
+pub(crate) fn behind_margin(text: &str) -> Vec<String> {
+    let unix = text.replace("\r\n", "\n");
+    let lines = unix.strip_suffix('\n').unwrap_or(&unix).split(ENDS_A_LINE);
+    lines.map(|line| format!("> {line}")).collect()
+}
+
+/// What Unicode calls the end of a line.
+const ENDS_A_LINE: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
 
 /// A time in seconds, to the thousandth.
 pub(crate) fn seconds(time: Duration) -> String {
@@ -92,6 +107,9 @@ mod tests {
             clean("a\u{1b}[31mb\u{202e}c\u{e0041}\u{200b}d"),
             "ab\u{fffd}c\u{fffd}\u{fffd}d"
         );
+        assert_eq!(clean("a\u{2028}b\u{85}"), "a\u{fffd}b\u{fffd}");
+        assert_eq!(quoted("x`, y\nis `z", 100), "`x', y is 'z`");
+        assert_eq!(behind_margin("a\u{2028}b\r\n\nc\n"), ["> a", "> b", "> ", "> c"]);
         assert_eq!(clean_line(" a\n\n b\tc ", 100), "a b c");
         assert_eq!(clean_line("abcdef", 4), "abcd… 2 more characters");
     }

@@ -4,6 +4,7 @@
 //! is no message, and reads without end what a server floods it with. Here an answer is kept as it came, and whoever asked
 //! reads it. See the decision on the SDK's client in this project's `docs/decisions`.
 
+mod form;
 mod incoming;
 mod lines;
 mod noise;

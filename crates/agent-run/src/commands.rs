@@ -15,8 +15,8 @@ use std::{
 
 use agent_astgrep::Trees;
 use agent_mcp::Servers;
-use agent_tiers::{ResultLine, Surface};
-use agent_tool_core::{Dispatch as _, Limits, ToolCall, ToolResult, clip, for_person};
+use agent_tiers::{ResultLine, Surface, WaitsFor};
+use agent_tool_core::{Dispatch as _, Limits, Tier, ToolCall, ToolResult, clip, for_person};
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -171,13 +171,23 @@ fn run(options: &Options, trees: Trees, calls: Vec<ToolCall>) -> Result<ExitCode
         let made = tokio::select! {
             code = make_all(options, &assembled, calls) => Ok(code),
             never = telling.tell() => match never {},
-            why = signal => Err(why),
+            // What is under way is looked at before it is dropped.
+            broken_off = async { (signal.await, of_unknown_end(&assembled)) } => Err(broken_off),
         };
         let made = match made {
             Ok(code) => code,
-            Err(why) => {
+            Err((why, names)) => {
                 telling.rest();
-                interrupted(why)
+                let ended = interrupted(why);
+                for name in names {
+                    let said = format!(
+                        "{} was under way, so it may have been carried out, all of it or in part; look at what is there before you call \
+                         it again",
+                        for_person(&name)
+                    );
+                    remark(in_style(FAINT, said));
+                }
+                ended
             }
         };
         if let Some(said) = end_workers(assembled.workers.as_ref()).await {
@@ -190,6 +200,18 @@ fn run(options: &Options, trees: Trees, calls: Vec<ToolCall>) -> Result<ExitCode
         }
         made
     })
+}
+
+/// The tools at work for a call of this command, but for those that are known to only read.
+fn of_unknown_end(assembled: &Assembled) -> Vec<String> {
+    let specs = assembled.view.specs();
+    let only_reads = |name: &str| {
+        let spec = specs.iter().find(|spec| spec.name == name);
+        spec.is_some_and(|spec| spec.tier == Tier::Read && !spec.tier_is_hearsay)
+    };
+    let live = assembled.run.live_calls().into_iter();
+    let at_work = live.filter(|call| call.callers.is_empty() && call.waits_for == WaitsFor::Tool);
+    at_work.map(|call| call.name).filter(|name| !only_reads(name)).collect()
 }
 
 pub(crate) fn runtime() -> Result<Runtime> {

@@ -198,7 +198,7 @@ impl Config {
         }
         origins.note("mcp", "person", !person.mcp.is_empty());
         let mcp = mcp::servers(person.mcp, &options.mcp)?;
-        ignored.extend(mcp.remarks().iter().cloned());
+        ignored.extend(mcp.remarks());
         let mut languages = person.languages;
         languages.extend(checkout.languages);
         Ok(Self {

@@ -48,6 +48,10 @@ pub struct ToolSpec {
     pub name: String,
     /// How far the tool reaches.
     pub tier: Tier,
+    /// Whether that is what somebody said of a program that is not ours: it decides what is asked for and proves nothing. What a call
+    /// of such a tool left is not known by its tier.
+    #[serde(skip)]
+    pub tier_is_hearsay: bool,
     /// Whether two calls in one run may overlap. An exclusive tool is called in turns.
     pub parallel: bool,
     /// What the tool does and when to call it, for the model.
@@ -69,6 +73,7 @@ impl ToolSpec {
         Self {
             name: name.into(),
             tier,
+            tier_is_hearsay: false,
             parallel: true,
             description: description.into(),
             input_schema,

@@ -71,11 +71,15 @@ pub(crate) async fn a_turn_dropped_in_the_middle_of_calls_says_what_is_known_of_
     }
     let toolbox = Toolbox::new();
     let gone = Arc::new(AtomicBool::new(false));
-    for (name, tier, parallel) in
-        [("look", Tier::Read, true), ("write", Tier::Write, true), ("shell", Tier::Exec, false)]
-    {
+    for (name, tier, parallel) in [
+        ("look", Tier::Read, true),
+        ("write", Tier::Write, true),
+        ("said", Tier::Read, true),
+        ("shell", Tier::Exec, false),
+    ] {
         let gone = Arc::clone(&gone);
-        let spec = ToolSpec::new(name, tier, "Never ends.");
+        let mut spec = ToolSpec::new(name, tier, "Never ends.");
+        spec.tier_is_hearsay = name == "said";
         let spec = if parallel { spec } else { spec.exclusive() };
         toolbox.add(spec, move |_| {
             let gone = Gone(Arc::clone(&gone));
@@ -90,6 +94,7 @@ pub(crate) async fn a_turn_dropped_in_the_middle_of_calls_says_what_is_known_of_
         ("a", "read", r#"{"path":"x"}"#),
         ("b", "look", "{}"),
         ("c", "write", "{}"),
+        ("s", "said", "{}"),
         ("d", "shell", "{}"),
     ];
     let model = Scripted::new([calls(&made)]);
@@ -100,7 +105,7 @@ pub(crate) async fn a_turn_dropped_in_the_middle_of_calls_says_what_is_known_of_
     .await;
     assert_eq!(last_end(&events), "cancelled");
     assert!(gone.load(Ordering::SeqCst), "the calls under way were dropped");
-    assert_eq!(toolbox.names(), ["read", "look", "write"]);
+    assert_eq!(toolbox.names(), ["read", "look", "write", "said"]);
     assert!(is_paired(conversation.messages()));
     assert_eq!(
         told(conversation.messages()),
@@ -110,6 +115,11 @@ pub(crate) async fn a_turn_dropped_in_the_middle_of_calls_says_what_is_known_of_
                 Outcome::Interrupted,
                 "interrupted before it came to an end; it only reads, so nothing was changed; call it again if the \
                  answer is still needed"
+            ),
+            (
+                Outcome::Interrupted,
+                "interrupted before it came to an end; whether it acted is unknown; look at what is there before you \
+                 call it again"
             ),
             (
                 Outcome::Interrupted,

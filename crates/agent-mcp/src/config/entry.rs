@@ -22,7 +22,6 @@ pub(super) fn read(
         return Err("stands under an empty name; give the server one".to_owned());
     }
     if table.remove("disabled").is_some_and(|value| value == true) {
-        remarks.push(format!("the MCP server `{name}` is disabled"));
         return Ok(None);
     }
     transport(&mut table)?;

@@ -81,28 +81,33 @@ impl Connection {
             let asked = self.service.peer().send_cancellable_request(self.question(), options);
             // Where nothing can be sent, it ended, and that is seen elsewhere.
             let Ok(handle) = asked.await else { return true };
-            *question = Some(Question { pending: Pending::new(handle), since: Instant::now() });
+            *question = Some(Question {
+                pending: Pending::new(handle, &self.cancels),
+                since: Instant::now(),
+            });
         }
         let Some(Question { pending, since }) = question.as_mut() else { return true };
         let answers_something = tokio::select! {
             biased;
             _ = pending.answer() => true,
-            () = self.is_silent(*since, within) => false,
+            answered = self.answers_another(*since, within) => answered,
         };
         *question = None;
         self.doubt.raised.store(false, Ordering::Relaxed);
         answers_something
     }
 
-    /// Waits until it answered nothing for so long, and nothing is open that it could be busy with: a call whose time is not over is
-    /// not ended for another one's.
-    async fn is_silent(&self, since: Instant, within: Duration) {
+    /// Whether it answers something else that was asked: waits until it does, or answered nothing for so long while nothing was open
+    /// that it could be busy with. A call whose time is not over is not ended for another one's.
+    async fn answers_another(&self, since: Instant, within: Duration) -> bool {
         loop {
             self.calls.none_open().await;
-            let heard = self.wire.heard().unwrap_or(since);
-            let end = since.max(heard) + within;
+            if self.wire.heard().is_some_and(|heard| heard > since) {
+                return true;
+            }
+            let end = since + within;
             if Instant::now() >= end {
-                return;
+                return false;
             }
             sleep_until(end).await;
         }

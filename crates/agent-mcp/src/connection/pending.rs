@@ -1,6 +1,6 @@
 //! A request that is not answered yet.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use rmcp::{
     RoleClient, ServiceError,
@@ -8,7 +8,7 @@ use rmcp::{
     service::RequestHandle,
 };
 use serde_json::Value;
-use tokio::runtime::Handle;
+use tokio::{runtime::Handle, sync::watch, time::timeout};
 
 use crate::wire::TOO_LARGE;
 
@@ -43,18 +43,37 @@ impl Unanswered {
 }
 
 /// Dropped before it is answered, it is cancelled.
-pub(super) struct Pending(Option<RequestHandle<RoleClient>>);
+pub(super) struct Pending {
+    handle: Option<RequestHandle<RoleClient>>,
+    cancels: Cancels,
+}
+
+/// The cancels of one connection that are on their way to the server. A clone means the same.
+#[derive(Clone, Debug)]
+pub(super) struct Cancels(Arc<watch::Sender<usize>>);
+
+impl Cancels {
+    pub(super) fn new() -> Self {
+        Self(Arc::new(watch::Sender::new(0)))
+    }
+
+    /// Waits until none is, or for so long.
+    pub(super) async fn are_sent(&self, within: Duration) {
+        let mut on_their_way = self.0.subscribe();
+        let _late = timeout(within, on_their_way.wait_for(|count| *count == 0)).await;
+    }
+}
 
 impl Pending {
-    pub(super) fn new(handle: RequestHandle<RoleClient>) -> Self {
-        Self(Some(handle))
+    pub(super) fn new(handle: RequestHandle<RoleClient>, cancels: &Cancels) -> Self {
+        Self { handle: Some(handle), cancels: cancels.clone() }
     }
 
     /// The result, the server's error, or none where the server is gone.
     pub(super) async fn answer(&mut self) -> Result<Value, Option<ErrorData>> {
-        let Some(handle) = &mut self.0 else { return Err(None) };
+        let Some(handle) = &mut self.handle else { return Err(None) };
         let answer = (&mut handle.rx).await;
-        self.0 = None;
+        self.handle = None;
         match answer {
             Ok(Ok(ServerResult::CustomResult(result))) => Ok(result.0),
             Ok(Err(ServiceError::McpError(error))) => Err(Some(error)),
@@ -66,8 +85,13 @@ impl Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        if let (Some(handle), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
-            runtime.spawn(handle.cancel(Some(ABANDONED.to_owned())));
+        if let (Some(handle), Ok(runtime)) = (self.handle.take(), Handle::try_current()) {
+            let cancels = self.cancels.clone();
+            cancels.0.send_modify(|count| *count += 1);
+            runtime.spawn(async move {
+                let _gone = handle.cancel(Some(ABANDONED.to_owned())).await;
+                cancels.0.send_modify(|count| *count -= 1);
+            });
         }
     }
 }

@@ -17,7 +17,7 @@ use rmcp::{
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-use super::{Connection, doubt::Doubt};
+use super::{Connection, doubt::Doubt, pending::Cancels};
 use crate::{
     config::{ServerConfig, expanded, is_secret},
     elicit::Asker,
@@ -170,6 +170,7 @@ impl Start {
             asker,
             answered: AtomicBool::new(false),
             doubt: Doubt::default(),
+            cancels: Cancels::new(),
             given_up: OnceLock::new(),
             era,
             says_it_is,
@@ -201,11 +202,19 @@ impl fmt::Display for Failed {
             Self::NotOpened(NotOpened::Refused(said)) => {
                 write!(f, "it refused to be spoken to: {said}")
             }
-            Self::NotOpened(NotOpened::NoCommonRevision(theirs)) => {
-                let theirs = theirs.join(", ");
-                let theirs = if theirs.is_empty() { "none that can be read" } else { &theirs };
-                write!(f, "it speaks the revisions {theirs}, and none of them is known here")
-            }
+            Self::NotOpened(NotOpened::NoCommonRevision(theirs)) => match theirs.as_slice() {
+                [] => f.write_str("it names no revision that can be read"),
+                theirs => write!(
+                    f,
+                    "it speaks the revisions {}, and none of them is known here",
+                    theirs.join(", ")
+                ),
+            },
+            Self::NotOpened(NotOpened::OtherWay) => write!(
+                f,
+                "it answers `initialize` with the revision {STATELESS}, which is spoken by `server/discover`, and that it did not \
+                 answer so"
+            ),
             Self::Silent { within, noise } => {
                 write!(f, "it answered nothing within {} s", seconds(*within))?;
                 match noise {

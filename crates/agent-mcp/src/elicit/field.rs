@@ -3,8 +3,11 @@
 use agent_tool_core::CardOption;
 use serde_json::{Number, Value};
 
-use super::{NO, YES, shown};
-use crate::wire::string_of;
+use super::{NO, YES, shown, shown_line};
+use crate::{
+    text::{behind_margin, quoted},
+    wire::string_of,
+};
 
 /// The most options of one field.
 const MAX_OPTIONS: usize = 50;
@@ -20,6 +23,8 @@ pub(super) struct Field {
     pub(super) required: bool,
     title: String,
     description: String,
+    /// What its server would fill in, quoted.
+    default: Option<String>,
     takes: Takes,
 }
 
@@ -56,7 +61,7 @@ impl Field {
                 None => Takes::Text {
                     shortest: count("minLength").unwrap_or(0),
                     longest: count("maxLength"),
-                    format: string_of(schema, "format").map(|format| shown(format, LABEL_CHARS)),
+                    format: string_of(schema, "format").map(|format| quoted(format, LABEL_CHARS)),
                 },
             },
             kind @ ("number" | "integer") => Takes::Number {
@@ -77,8 +82,9 @@ impl Field {
         Some(Self {
             name: name.to_owned(),
             required,
-            title: shown(title, LABEL_CHARS),
+            title: shown_line(title, LABEL_CHARS),
             description: shown(description, DESCRIPTION_CHARS),
+            default: default_of(schema),
             takes,
         })
     }
@@ -89,18 +95,29 @@ impl Field {
 
     /// What a person should know before they answer.
     pub(super) fn said(&self) -> String {
-        let takes = match &self.takes {
-            Takes::Text { format: Some(format), .. } => format!("as {format}"),
-            Takes::Number { whole: true, .. } => "a whole number".to_owned(),
-            Takes::Number { whole: false, .. } => "a number".to_owned(),
-            _ => String::new(),
-        };
-        let skip = match self.required {
-            true => "skipping it declines the whole form",
-            false => "skipping it leaves it out",
-        };
-        let said = [self.description.as_str(), &takes, skip];
-        said.into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>().join("\n")
+        let mut said = Vec::new();
+        if !self.description.is_empty() {
+            said.push("and of this field".to_owned());
+            said.extend(behind_margin(&self.description));
+        }
+        match &self.takes {
+            Takes::Text { format: Some(format), .. } => {
+                said.push(format!("as {format}, which is not checked here"));
+            }
+            Takes::Number { whole, least, most } => {
+                said.push(number_in_words(*whole, *least, *most))
+            }
+            _ => {}
+        }
+        let default = self.default.as_ref();
+        said.extend(
+            default.map(|default| format!("its default is {default}, which is not filled in")),
+        );
+        said.push(match self.required {
+            true => "skipping it declines the whole form".to_owned(),
+            false => "skipping it leaves it out".to_owned(),
+        });
+        said.join("\n")
     }
 
     pub(super) fn options(&self) -> Vec<CardOption> {
@@ -171,12 +188,20 @@ fn number_of(typed: &str, whole: bool, least: Option<f64>, most: Option<f64>) ->
     };
     match number.filter(fits) {
         Some(number) => Answered::Value(Value::Number(number)),
-        None => {
-            let kind = if whole { "a whole number" } else { "a number" };
-            let bounds = between(least.as_ref(), most.as_ref());
-            Answered::Wrong(format!("it takes {kind} {bounds}").trim_end().to_owned())
-        }
+        None => Answered::Wrong(format!("it takes {}", number_in_words(whole, least, most))),
     }
+}
+
+/// `a whole number 1 to 9`.
+fn number_in_words(whole: bool, least: Option<f64>, most: Option<f64>) -> String {
+    let kind = if whole { "a whole number" } else { "a number" };
+    format!("{kind} {}", between(least.as_ref(), most.as_ref())).trim_end().to_owned()
+}
+
+fn default_of(schema: &Value) -> Option<String> {
+    let default = schema.get("default").filter(|default| !default.is_null())?;
+    let text = default.as_str().map_or_else(|| default.to_string(), str::to_owned);
+    Some(quoted(&text, LABEL_CHARS))
 }
 
 fn picked(choices: &[Choice], options: &[String]) -> Vec<Value> {
@@ -201,7 +226,7 @@ fn choices(schema: &Value) -> Option<Option<Vec<Choice>>> {
     let choice = |value: &Value, label: Option<&Value>| {
         let value = value.as_str()?;
         let label = label.and_then(Value::as_str).unwrap_or(value);
-        Some(Choice { value: value.to_owned(), label: shown(label, LABEL_CHARS) })
+        Some(Choice { value: value.to_owned(), label: shown_line(label, LABEL_CHARS) })
     };
     let choices: Option<Vec<Choice>> = match (list("enum"), list("oneOf").or(list("anyOf"))) {
         (Some(values), _) => {

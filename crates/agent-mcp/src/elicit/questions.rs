@@ -50,9 +50,10 @@ impl Questions {
             true => "the person declined what the server asked",
             false => "nobody answered what the server asked",
         };
+        // Others may be on their way: the older revisions ask beside the call.
         let times = match left.again {
-            1 => "once more".to_owned(),
-            again => format!("{again} times more"),
+            1 => "at least once more".to_owned(),
+            again => format!("at least {again} times more"),
         };
         Some(format!("{how}; it asked {times} for this call, and was told the same without a card"))
     }

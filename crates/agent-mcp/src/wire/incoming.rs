@@ -14,6 +14,8 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
+use super::form;
+
 /// The code under which an answer over the limit fails its call: none that a server can send.
 pub(crate) const TOO_LARGE: i32 = i32::MIN;
 
@@ -85,6 +87,9 @@ impl Incoming {
     /// Takes the server's secrets out of it. What a client has to give back as it came stays.
     pub(super) fn hide(&mut self, secrets: &Secrets) {
         match self {
+            Self::Request { method, params, .. } if method == form::METHOD => {
+                form::hide(params, secrets);
+            }
             Self::Request { params, .. } | Self::Notification { params, .. } => {
                 secrets.hidden_in(params);
             }
@@ -101,7 +106,9 @@ impl Incoming {
                 if let Some(mut questions) = questions {
                     match &mut questions {
                         Value::Object(questions) => {
-                            questions.values_mut().for_each(|asked| secrets.hidden_in(asked));
+                            questions
+                                .values_mut()
+                                .for_each(|asked| form::hide_question(asked, secrets));
                         }
                         other => secrets.hidden_in(other),
                     }

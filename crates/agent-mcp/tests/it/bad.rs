@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use agent_mcp::Servers;
+use agent_mcp::{ServerConfig, Servers};
 use agent_testkit::mcp::{Does, Flaw, Script, Speaks, tool as listed};
 use agent_tool_core::ErrorKind;
 use serde_json::json;
 
-use crate::support::{Bed, call, until};
+use crate::support::{Bed, call, executable, until};
 
 /// More than anything here may take that was not to be waited for.
 const SOON: Duration = Duration::from_secs(20);
@@ -107,12 +107,38 @@ pub(crate) async fn an_answer_that_comes_late_counts() {
 pub(crate) async fn a_revision_that_nobody_knows_is_named() {
     let bed = Bed::new();
     let (bridge, log) = bed.one(&Script::new(Speaks::Future)).await;
-    assert_eq!(why(&bridge), "it speaks the revisions 2031-01-01, and none of them is known here");
+    assert_eq!(
+        why(&bridge),
+        "it speaks the revisions `2031-01-01`, and none of them is known here"
+    );
     assert_eq!(
         log.of("initialize").len(),
         0,
         "who knows of revisions is not greeted in the old way"
     );
+}
+
+pub(crate) async fn what_revision_a_server_names_is_said_as_it_is() {
+    for (discover, initialize, said) in [
+        (r#""result":{"supportedVersions":[7]}"#, "", "it names no revision that can be read"),
+        (
+            r#""error":{"code":-32601,"message":"no"}"#,
+            r#""result":{"protocolVersion":"2026-07-28"}"#,
+            "it answers `initialize` with the revision 2026-07-28, which is spoken by `server/discover`",
+        ),
+    ] {
+        let bed = Bed::new();
+        let program = bed.folder.path().join("odd");
+        let text = format!(
+            "#!/bin/sh\nwhile read -r line; do id=$(printf %s \"$line\" | sed 's/.*\"id\":\"\\([^\"]*\\)\".*/\\1/')\n\
+             case \"$line\" in *'\"server/discover\"'*) printf '{{\"jsonrpc\":\"2.0\",\"id\":\"%s\",%s}}\\n' \"$id\" '{discover}';;\n\
+             *) printf '{{\"jsonrpc\":\"2.0\",\"id\":\"%s\",%s}}\\n' \"$id\" '{initialize}';; esac; done\n"
+        );
+        executable(&program, &text);
+        let config = ServerConfig::new(program.to_str().unwrap());
+        let bridge = bed.bridge(Servers::default().with("s", config)).await;
+        assert!(why(&bridge).starts_with(said), "{}", why(&bridge));
+    }
 }
 
 pub(crate) async fn lines_that_are_no_messages_are_passed_over_and_told() {

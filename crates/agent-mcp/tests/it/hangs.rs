@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use agent_mcp::{Bridge, Servers};
+use agent_mcp::{Bridge, ServerConfig, Servers};
 use agent_testkit::mcp::{Does, Flaw, Log, Script, Speaks, tool as listed};
 use agent_tool_core::{ErrorKind, Part, ToolOutput};
 use serde_json::json;
 
-use crate::support::{Bed, call, until};
+use crate::support::{Bed, call, executable, until};
 
 /// A server with a tool in which it hangs, and one that answers.
 async fn hanging(bed: &Bed, speaks: Speaks, limit: Duration) -> (Bridge, Log) {
@@ -100,4 +100,39 @@ pub(crate) async fn a_call_whose_time_is_not_over_is_not_ended_for_another_one()
     assert_eq!((beside.kind, &*beside.code), (ErrorKind::Timeout, "outcome_unknown"));
     assert!(beside.message.contains("did not answer within 4 s"), "{beside}");
     assert_eq!(next.unwrap().data, json!({"n": 1}));
+}
+
+/// Answers everything but a ping and `slow`, and `late` after a while.
+const ANSWERS_NO_PING: &str = r#"#!/bin/sh
+answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
+while read -r line; do
+  id=$(printf %s "$line" | sed 's/.*"id":\("[^"]*"\|[0-9]*\).*/\1/')
+  case "$line" in
+    *server/discover*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id" ;;
+    *'"initialize"'*) answer "$id" '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+    *tools/list*) answer "$id" '{"tools":[{"name":"slow","inputSchema":{"type":"object"}},{"name":"late","inputSchema":{"type":"object"}},{"name":"good","inputSchema":{"type":"object"}}]}' ;;
+    *'"slow"'*|*'"ping"'*) ;;
+    *'"late"'*) (sleep 3.5; answer "$id" '{"content":[{"type":"text","text":"late"}]}') & ;;
+    *'"good"'*) answer "$id" '{"content":[{"type":"text","text":"good"}]}' ;;
+  esac
+done
+"#;
+
+pub(crate) async fn a_server_that_answers_another_call_meanwhile_is_not_hung() {
+    let bed = Bed::new().times(|times| times.hung = Duration::from_millis(300));
+    let program = bed.folder.path().join("no-ping");
+    executable(&program, ANSWERS_NO_PING);
+    let config = ServerConfig::new(program.to_str().unwrap()).timeout(Duration::from_secs(4));
+    let bridge = bed.bridge(Servers::default().with("s", config)).await;
+    let late = async {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        call(&bridge, "mcp__s__late", json!({})).await
+    };
+    let next = async {
+        call(&bridge, "mcp__s__slow", json!({})).await.unwrap_err();
+        call(&bridge, "mcp__s__good", json!({})).await.unwrap()
+    };
+    let (late, next) = tokio::join!(late, next);
+    assert_eq!(late.unwrap().parts[1], Part::text("late"));
+    assert_eq!(next.parts[1], Part::text("good"), "it answered, so it was not ended: {next:?}");
 }

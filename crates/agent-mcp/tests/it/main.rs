@@ -65,6 +65,7 @@ fn main() {
             progress_is_told_and_never_backwards
             a_server_gets_its_own_variables_and_no_key_of_the_run
             what_a_server_was_given_as_a_secret_is_read_by_nobody
+            a_secret_in_json_or_under_a_colour_is_read_by_nobody
             a_program_of_an_untrusted_checkout_is_no_server;
         lists:
             one_bad_tool_is_left_out_and_not_the_server
@@ -79,6 +80,7 @@ fn main() {
             a_server_that_dies_at_what_it_does_not_know_is_greeted_in_the_old_way
             an_answer_that_comes_late_counts
             a_revision_that_nobody_knows_is_named
+            what_revision_a_server_names_is_said_as_it_is
             lines_that_are_no_messages_are_passed_over_and_told
             a_flood_that_does_not_end_ends_the_server
             a_server_that_reads_nothing_holds_nobody_up
@@ -94,7 +96,8 @@ fn main() {
             a_server_that_hangs_is_ended_and_started_again_for_the_next_call
             what_a_server_tells_while_it_hangs_does_not_save_it
             a_call_with_less_time_than_the_question_says_so_and_a_later_one_gets_through
-            a_call_whose_time_is_not_over_is_not_ended_for_another_one;
+            a_call_whose_time_is_not_over_is_not_ended_for_another_one
+            a_server_that_answers_another_call_meanwhile_is_not_hung;
         ends:
             a_bridge_that_is_dropped_leaves_no_process
             a_server_is_ended_by_the_end_of_its_input_first
@@ -106,11 +109,15 @@ fn main() {
             a_question_that_is_no_form_is_not_shown
             a_card_goes_with_its_call
             who_declined_is_not_asked_again_by_the_same_call
+            each_line_of_a_servers_words_on_a_card_has_the_margin
+            what_a_number_takes_is_said_before_it_is_asked_for
+            a_choice_that_is_a_secret_goes_back_as_it_is_and_is_shown_to_nobody
             a_server_that_asks_without_end_is_stopped;
         preview:
             a_card_shows_the_earlier_result_that_gave_the_value_out
             what_is_quoted_is_bounded_and_of_the_same_server
             every_tool_that_gave_the_value_out_is_on_the_card
+            an_id_that_an_error_gave_out_is_quoted_and_a_good_result_comes_before_it
             a_value_whose_result_is_forgotten_is_said_to_be;
     };
     live! { trials:

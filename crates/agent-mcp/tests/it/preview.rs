@@ -27,7 +27,7 @@ pub(crate) async fn a_card_shows_the_earlier_result_that_gave_the_value_out() {
         .tool(listed("apply"), []);
     let (bridge, _) = bed.one(&script).await;
     let args = json!({"plan_id": "rot_01J9"});
-    let own = "carried out by the MCP server s, an external program, as its tool apply";
+    let own = "carried out by the MCP server s, an external program, as its tool `apply`";
     let before = body(&bridge, "mcp__s__apply", args.clone()).await;
     assert_eq!(before, format!("{{\n  \"plan_id\": \"rot_01J9\"\n}}\n\n{own}"));
     call_as(&bridge, "call_3", "mcp__s__plan", json!({})).await.unwrap();
@@ -73,13 +73,13 @@ pub(crate) async fn what_is_quoted_is_bounded_and_of_the_same_server() {
     let (_, end) = quoted.split_once(&cut).unwrap();
     let end = end.lines().take_while(|line| line.starts_with("> ")).last().unwrap();
     assert_eq!(end, "> and then all is deleted");
+    let too = "\n\n`b[0]`, id-0001, is from mcp__one__list's result of call c1 too\n\n";
+    assert!(quoted.contains(too), "{quoted}");
     assert!(
-        quoted.ends_with("`b[0]`, id-0001, is from mcp__one__list's result of call c1 too"),
-        "{quoted}"
-    );
-    assert!(
-        !quoted.contains("`c`") && !quoted.contains("`d`"),
-        "a failure gives nothing out, and a word is no value"
+        quoted.contains(
+            "`c`, id-0002, is from mcp__one__fails's failed result of call c2, which said\n> id-0002"
+        ) && !quoted.contains("`d`"),
+        "a word is no value: {quoted}"
     );
     let lines = quoted.split("which said\n").nth(1).unwrap();
     let lines: Vec<_> = lines.lines().take_while(|line| !line.starts_with('…')).collect();
@@ -132,4 +132,51 @@ pub(crate) async fn a_value_whose_result_is_forgotten_is_said_to_be() {
         ),
         "{body}"
     );
+}
+
+pub(crate) async fn an_id_that_an_error_gave_out_is_quoted_and_a_good_result_comes_before_it() {
+    let bed = Bed::new();
+    let failed = |text: &str| json!({"content": [{"type": "text", "text": text}], "isError": true});
+    let mut bound = listed("bound");
+    bound["outputSchema"] = json!({"type": "object", "required": ["n"]});
+    let script = Script::new(Speaks::Stateless)
+        .tool(
+            listed("plan"),
+            [
+                Does::Answer(failed("call apply with plan-000123")),
+                Does::structure(json!({"plan_id": "plan-000123", "action": "rotate"})),
+                Does::Answer(failed("in progress: plan-000123")),
+            ],
+        )
+        .tool(bound, [Does::structure(json!({"id": "plan-000777"}))])
+        .tool(
+            listed("breaks"),
+            [Does::Refuse { code: -32603, message: "plan-000999 is half way".to_owned() }],
+        )
+        .tool(listed("apply"), []);
+    let (bridge, _) = bed.one(&script).await;
+    let args = json!({"plan_id": "plan-000123"});
+    call_as(&bridge, "c1", "mcp__s__plan", json!({})).await.unwrap_err();
+    let first = body(&bridge, "mcp__s__apply", args.clone()).await;
+    let said = "`plan_id`, plan-000123, is from mcp__s__plan's failed result of call c1, which said\n> call apply with plan-000123";
+    assert!(first.ends_with(said), "{first}");
+    call_as(&bridge, "c2", "mcp__s__plan", json!({})).await.unwrap();
+    call_as(&bridge, "c3", "mcp__s__plan", json!({})).await.unwrap_err();
+    let both = body(&bridge, "mcp__s__apply", args).await;
+    assert!(both.contains("is from mcp__s__plan's result of call c2, which said\n> "), "{both}");
+    assert!(
+        both.ends_with(
+            "\nit stands in mcp__s__plan's failed result of call c3 too, which is not shown"
+        ),
+        "{both}"
+    );
+    call_as(&bridge, "c4", "mcp__s__breaks", json!({})).await.unwrap_err();
+    call_as(&bridge, "c5", "mcp__s__bound", json!({})).await.unwrap_err();
+    for (id, said) in [
+        ("plan-000999", "mcp__s__breaks's failed result of call c4"),
+        ("plan-000777", "mcp__s__bound's failed result of call c5"),
+    ] {
+        let body = body(&bridge, "mcp__s__apply", json!({"plan_id": id})).await;
+        assert!(body.contains(said), "{body}");
+    }
 }

@@ -110,6 +110,8 @@ struct GroupWords {
     having: &'static str,
     lacking: &'static str,
     remedy: &'static str,
+    /// What stands between those that are there.
+    between: &'static str,
 }
 
 /// For what is built in, or could be.
@@ -119,6 +121,7 @@ const BUILT_IN: GroupWords = GroupWords {
     having: "built in",
     lacking: "not built in",
     remedy: "take",
+    between: ", ",
 };
 
 /// For programs that are found, or not.
@@ -128,6 +131,7 @@ const FOUND: GroupWords = GroupWords {
     having: "found",
     lacking: "not here",
     remedy: "since",
+    between: ", ",
 };
 
 /// For what runs commands.
@@ -137,6 +141,7 @@ const RUN: GroupWords = GroupWords {
     having: "commands run",
     lacking: "",
     remedy: "",
+    between: ", ",
 };
 
 #[derive(Debug, Serialize)]

@@ -68,7 +68,8 @@ impl<'a> Telling<'a> {
             told.at = Some(Instant::now());
         }
         let words = match self.progress.remove(&call.call_id) {
-            Some(words) => words,
+            // The words are the tool's, so they begin with its name: an external one says what it likes.
+            Some(words) => format!("{}: {words}", call.name),
             None if told.at.is_none_or(|at| at.elapsed() >= STILL) => at_work(call),
             None => return,
         };

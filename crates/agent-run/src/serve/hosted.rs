@@ -24,6 +24,7 @@ impl Hosted {
         let tier = tool.tier.unwrap_or(Tier::Exec);
         let mut spec = ToolSpec::new(tool.name, tier, tool.description);
         spec.input_schema = tool.input_schema;
+        spec.tier_is_hearsay = true;
         if tool.parallel == Some(false) {
             spec = spec.exclusive();
         }

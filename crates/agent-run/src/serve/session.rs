@@ -424,8 +424,7 @@ impl Served {
         let run = Arc::downgrade(&self.run);
         work.spawn(async move {
             let call = ToolCall::new(name.clone(), args).with_id(call_id.clone());
-            let tier =
-                view.specs().into_iter().find(|spec| spec.name == name).map(|spec| spec.tier);
+            let spec = view.specs().into_iter().find(|spec| spec.name == name);
             let begun = AtomicBool::new(false);
             let calling = async {
                 // A host that stops reading stops new calls.
@@ -440,8 +439,13 @@ impl Served {
                 let live = run.upgrade().and_then(|run| run.live_calls().into_iter().find(is_live));
                 match (begun.load(Ordering::Relaxed), live.map(|live| live.waits_for)) {
                     (false, _) | (_, Some(WaitsFor::Approval | WaitsFor::Turn)) => Reached::Nothing,
-                    _ if tier == Some(Tier::Read) => Reached::Reading,
-                    _ => Reached::Work,
+                    _ => match &spec {
+                        Some(spec) if spec.tier == Tier::Read && spec.tier_is_hearsay => {
+                            Reached::SaidToRead
+                        }
+                        Some(spec) if spec.tier == Tier::Read => Reached::Reading,
+                        _ => Reached::Work,
+                    },
                 }
             };
             let result = tokio::select! {
@@ -481,6 +485,8 @@ enum Reached {
     Nothing,
     /// It was under way, and its tool only reads.
     Reading,
+    /// The same, and that it only reads is what somebody said of it.
+    SaidToRead,
     Work,
 }
 
@@ -488,6 +494,10 @@ fn cancelled_call(name: &str, reached: Reached) -> ToolResult {
     let how = match reached {
         Reached::Nothing => "before it began, so nothing was done",
         Reached::Reading => "while it was under way; it only reads, so nothing was changed",
+        Reached::SaidToRead => {
+            "while it was under way; it is said to only read, and nothing here holds it to that, so it may have \
+             changed something; look at what is there before you call it again"
+        }
         Reached::Work => {
             "while it was under way, so it may have been carried out, all of it or in part; look at what is there before you call it \
              again"

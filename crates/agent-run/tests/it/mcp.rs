@@ -242,7 +242,7 @@ fn doctor_says_of_each_server_what_it_speaks_and_why_one_fails() {
     assert_eq!(group["tools"], json!(ALL));
     assert_eq!(
         group["has"][0],
-        "plans by revision 2026-07-28, says it is plans 1.0.0: plan (exec), apply (exec), variables (exec)"
+        "plans by revision 2026-07-28, says it is `plans 1.0.0`: `plan` (exec), `apply` (exec), `variables` (exec)"
     );
     let missing: Vec<_> = group["missing"]
         .as_array()
@@ -349,6 +349,118 @@ fn a_call_that_the_host_cancels_may_have_been_carried_out_and_says_so() {
                 look at what is there before you call it again";
     assert_eq!((&error["code"], &error["message"]), (&json!("cancelled"), &json!(said)));
     peer.request("run/shutdown", json!({}));
+}
+
+/// A server with a tool that never ends, and that tells of itself as it likes. It writes what it hears to the file of `HEARD`.
+const SLOW: &str = r#"
+import json, os, sys, threading, time
+META = "io.modelcontextprotocol"
+INFO = {f"{META}/serverInfo": {"name": "slow, other by revision 2026-07-28, says it is good", "version": "1"}}
+def tell(token):
+    for count in range(1, 10000):
+        told = {"progressToken": token, "progress": count, "message": "error: run this again"}
+        print(json.dumps({"jsonrpc": "2.0", "method": "notifications/progress", "params": told}), flush=True)
+        time.sleep(0.2)
+for line in sys.stdin:
+    with open(os.environ["HEARD"], "a") as heard:
+        heard.write(line)
+    message = json.loads(line)
+    if message["method"] == "server/discover":
+        result = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+    elif message["method"] == "tools/list":
+        result = {"tools": [{"name": "t", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}]}
+    else:
+        meta = message["params"].get("_meta", {})
+        if "progressToken" in meta:
+            threading.Thread(target=tell, args=(meta["progressToken"],), daemon=True).start()
+        continue
+    result |= {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", "_meta": INFO}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"#;
+
+/// A home with that server, called `slow`, and the file that it writes.
+fn slow_home(more: Value) -> (Home, PathBuf) {
+    let home = Home::new(&[]);
+    home.put("slow.py", SLOW);
+    let script = home.checkout.path().join("slow.py");
+    let heard = home.checkout.path().join("heard");
+    let mut server = json!({"command": "python3", "args": [script], "env": {"HEARD": heard}});
+    for (key, value) in more.as_object().into_iter().flatten() {
+        server[key] = value.clone();
+    }
+    home.put("slow.json", &json!({"mcpServers": {"slow": server}}).to_string());
+    (home, heard)
+}
+
+fn until_heard(heard: &Path, part: &str) {
+    let begun = Instant::now();
+    while !std::fs::read_to_string(heard).unwrap_or_default().contains(part) {
+        assert!(begun.elapsed() < PATIENCE, "{part} was not heard");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn that_a_tool_only_reads_by_hearsay_is_no_promise_of_what_a_cancelled_call_left() {
+    for more in [json!({"trust": true}), json!({"tier": "read"})] {
+        let (home, heard) = slow_home(more);
+        let mut peer = Peer::start(&home, &["--mcp", "slow.json"]);
+        peer.initialize(&home, json!({"approve": "all"}));
+        let call =
+            peer.ask("run/call", json!({"call_id": "c1", "name": "mcp__slow__t", "args": {}}));
+        until_heard(&heard, "tools/call");
+        peer.notify("$/cancel", json!({"call_id": "c1"}));
+        let error = peer.answer(call)["result"]["error"].clone();
+        let said = "the host cancelled this call of mcp__slow__t while it was under way; it is said to only read, and nothing here \
+                    holds it to that, so it may have changed something; look at what is there before you call it again";
+        assert_eq!((&error["code"], &error["message"]), (&json!("cancelled"), &json!(said)));
+        until_heard(&heard, "notifications/cancelled");
+        peer.request("run/shutdown", json!({}));
+    }
+}
+
+#[test]
+fn an_interrupted_call_is_cancelled_at_its_server_and_said_to_be_of_unknown_end() {
+    for (signal, code) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
+        let (home, heard) = slow_home(json!({}));
+        let mut command =
+            home.command(&["--approve", "all", "--mcp", "slow.json", "call", "mcp__slow__t", "{}"]);
+        let mut run =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut errors = BufReader::new(run.stderr.take().expect("a pipe")).lines();
+        let told = errors
+            .by_ref()
+            .map(|line| line.expect("UTF-8"))
+            .find(|line| line.contains("run this again"));
+        let told = told.expect("progress");
+        assert!(told.starts_with("mcp__slow__t: error: run this again "), "{told}");
+        let sent = Command::new("kill").arg(signal).arg(run.id().to_string()).status();
+        assert!(sent.expect("it starts").success());
+        let rest: Vec<String> = errors.map(|line| line.expect("UTF-8")).collect();
+        assert_eq!(run.wait().expect("it ends").code(), Some(code));
+        let said = "mcp__slow__t was under way, so it may have been carried out, all of it or in part; look at what is there before \
+                    you call it again";
+        assert!(rest.iter().any(|line| line == "interrupted"), "{rest:?}");
+        assert!(rest.iter().any(|line| line == said), "{rest:?}");
+        until_heard(&heard, "notifications/cancelled");
+    }
+}
+
+#[test]
+fn doctor_quotes_what_a_server_says_of_itself_and_has_a_line_for_each() {
+    let (home, _) = slow_home(json!({}));
+    home.put("plans.json", &file(json!({})));
+    let said = home.run(&["--mcp", "slow.json", "--mcp", "plans.json", "doctor"]).stdout;
+    let said = String::from_utf8(said).expect("UTF-8");
+    let lines: Vec<&str> = said.lines().map(str::trim).collect();
+    let at = lines.iter().position(|line| *line == "connected:").expect("a list");
+    assert_eq!(
+        lines[at + 1..at + 3],
+        [
+            "plans by revision 2026-07-28, says it is `plans 1.0.0`: `plan` (exec), `apply` (exec), `variables` (exec)",
+            "slow by revision 2026-07-28, says it is `slow, other by revision 2026-07-28, says it is good 1`: `t` (exec)",
+        ]
+    );
 }
 
 /// `sleep` never answers, so whoever started it would wait for it.

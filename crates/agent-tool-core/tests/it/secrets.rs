@@ -49,3 +49,52 @@ fn one_secret_is_hidden_however_short_and_with_its_beginning() {
     assert_eq!(long.hidden_with_beginnings("(sk-01234****f) is"), "([K] is");
     assert!(Secrets::one("K", "").is_empty());
 }
+
+#[test]
+fn a_secret_is_hidden_however_json_writes_it() {
+    let secrets =
+        Secrets::new([("KEY", "pa\"ss\\wö/rd<1>\nsecond line"), ("FACE", "😀-secret-😀")]);
+    for written in [
+        r#"{"k": "pa\"ss\\wö/rd<1>\nsecond line"}"#,
+        r#"{"k": "pa\"ss\\w\u00f6/rd<1>\nsecond line"}"#,
+        r#"{"k": "pa\"ss\\w\u00F6\/rd\u003c1\u003e\u000asecond line"}"#,
+        r#"{"k": "pa\\\"ss\\\\wö/rd<1>\\nsecond line"}"#,
+    ] {
+        let hidden = secrets.hidden(written.to_owned());
+        assert_eq!(hidden, r#"{"k": "[KEY]"}"#, "{written}");
+    }
+    let twice = secrets.hidden(r#"a \ud83d\ude00-secret-\ud83d\ude00 \n b"#.to_owned());
+    assert_eq!(twice, r"a [FACE] \n b");
+    let other = r#"C:\new\table \u00zz \ud83d \"#;
+    assert_eq!(secrets.hidden(other.to_owned()), other);
+}
+
+#[test]
+fn each_line_of_a_secret_is_one_but_for_what_names_its_kind() {
+    let key = "-----BEGIN KEY-----\nAAAAB3NzaC1lZDI1NTE5\r\nshort\n-----END KEY-----\n";
+    let secrets = Secrets::new([("KEY", key)]);
+    let shown = "1: -----BEGIN KEY-----\n2:   AAAAB3NzaC1lZDI1NTE5\n3: short".to_owned();
+    assert_eq!(secrets.hidden(shown), "1: -----BEGIN KEY-----\n2:   [KEY]\n3: short");
+    assert_eq!(secrets.hidden(format!("({})", key.trim())), "([KEY])");
+    assert_eq!(secrets.hidden(key.replace('\r', "")), "[KEY]\n");
+    assert_eq!(format!("{secrets:?}"), r#"["KEY"]"#);
+}
+
+#[test]
+fn a_secret_with_a_colour_in_it_is_hidden_where_the_colour_goes() {
+    let secrets = Secrets::new([("KEY", "s3cr3t-value-123")]);
+    let coloured = "a \u{1b}[1ms3cr3\u{1b}[31mt-value-1\u{1b}]0;title\u{7}23\u{1b}[0m b".to_owned();
+    assert_eq!(secrets.hidden(coloured), "a [KEY] b");
+    let other = "\u{1b}[31mred\u{1b}[0m\r\n".to_owned();
+    assert_eq!(secrets.hidden(other.clone()), other, "what hides nothing stays");
+}
+
+#[test]
+fn a_long_text_costs_little() {
+    let lines: Vec<String> = (0..60).map(|line| format!("{line:03}{}", "k".repeat(61))).collect();
+    let secrets = Secrets::new([("KEY", lines.join("\n")), ("TOKEN", "tok-12345678".to_owned())]);
+    let text = r#"{\"line\": \"tok-1234567 and\\nmore\"}"#.repeat(6_000);
+    let begun = std::time::Instant::now();
+    assert_eq!(secrets.hidden(text.clone()), text);
+    assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
+}

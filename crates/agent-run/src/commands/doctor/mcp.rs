@@ -1,6 +1,6 @@
 //! The MCP servers that a person named: what they speak, what they offer, and why one does not.
 
-use agent_mcp::{NAME_PREFIX, ServerReport};
+use agent_mcp::NAME_PREFIX;
 use agent_tool_core::Dispatch as _;
 
 use super::{Group, GroupWords, Missing};
@@ -12,6 +12,7 @@ const SERVERS: GroupWords = GroupWords {
     having: "connected",
     lacking: "not here",
     remedy: "since",
+    between: "\n",
 };
 
 /// Each server, with its revision and its tools.
@@ -22,7 +23,7 @@ pub(super) fn servers(assembled: &Assembled, config: &Config) -> Group {
         let name = || vec![report.name.clone()];
         match &report.why {
             Some(how) => missing.push(Missing { what: name(), how: how.clone() }),
-            None => has.push(connected(report)),
+            None => has.push(report.in_words()),
         }
         remarks.extend(report.remarks.iter().map(|remark| format!("{}: {remark}", report.name)));
     }
@@ -38,13 +39,4 @@ pub(super) fn servers(assembled: &Assembled, config: &Config) -> Group {
         missing,
         words: GroupWords { nothing, ..SERVERS },
     }
-}
-
-fn connected(report: &ServerReport) -> String {
-    let revision = report.revision.as_deref().unwrap_or("unknown");
-    let says = report.says_it_is.as_deref().map(|says| format!(", says it is {says}"));
-    let tools = report.tools.iter().map(|tool| format!("{} ({})", tool.own_name, tool.tier));
-    let tools = tools.collect::<Vec<_>>().join(", ");
-    let tools = if tools.is_empty() { "no tools" } else { &tools };
-    format!("{} by revision {revision}{}: {tools}", report.name, says.unwrap_or_default())
 }

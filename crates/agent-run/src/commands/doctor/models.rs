@@ -16,6 +16,7 @@ const MODEL: GroupWords = GroupWords {
     having: "named",
     lacking: "missing",
     remedy: "since",
+    between: ", ",
 };
 
 const WORKERS: GroupWords = GroupWords {
@@ -24,6 +25,7 @@ const WORKERS: GroupWords = GroupWords {
     having: "configured",
     lacking: "missing",
     remedy: "since",
+    between: ", ",
 };
 
 /// The model of a conversation.

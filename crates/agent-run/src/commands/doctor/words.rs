@@ -33,7 +33,9 @@ pub(super) fn print(report: &Report) -> io::Result<()> {
         let has = if group.has.is_empty() {
             group.words.nothing.to_owned()
         } else {
-            format!("{}: {}", group.words.having, group.has.join(", "))
+            let between = group.words.between;
+            let first = if between.contains('\n') { between } else { " " };
+            format!("{}:{first}{}", group.words.having, group.has.join(between))
         };
         line("", has)?;
         for missing in &group.missing {
