@@ -126,6 +126,9 @@ pub(crate) struct Chat {
     /// List the conversations of this working directory, the last one first, and end
     #[arg(long, conflicts_with_all = ["prompt", "go_on"])]
     pub conversations: bool,
+    /// With --conversations: list all of them, and not those alone that were used last
+    #[arg(long, requires = "conversations")]
+    pub all: bool,
 }
 
 /// How an answer is printed.

@@ -18,7 +18,7 @@ use agent_mcp::Bridge;
 use agent_process::{EnvironmentRule, Guard, Launcher, Prefix};
 use agent_shell::Shell;
 use agent_tiers::{Approval, ApproveMode, Run, View};
-use agent_tool_core::{CardPort, CardQueue, Limits, Tier, Tool, for_person};
+use agent_tool_core::{CardPort, CardQueue, Limits, Tier, Tool};
 use agent_vibe::{RosterLimits, Workers};
 use agent_workspace::{ErrorKind, Root, WalkOptions, Workspace, WorkspacePath};
 use anyhow::{Context, Result, bail};
@@ -27,7 +27,7 @@ use crate::{
     args::Approve,
     artifacts::{self, Kept},
     config::{CHECKOUT_FILE, Config},
-    mcp,
+    edge, mcp,
     state::{FILE_MODE, State},
     style::{FAINT, in_style, remark as say},
     terminal::Terminal,
@@ -108,6 +108,11 @@ impl Wishes {
     }
 }
 
+/// Refuses a configuration that no run begins with, before anybody is asked anything.
+pub(crate) fn check(config: &Config) -> Result<()> {
+    check_globs(&workspace(config)?, &config.exclude)
+}
+
 /// Makes the run. It waits for the MCP servers, where there are any, within their bounds.
 pub(crate) async fn assemble(config: &Config, wishes: Wishes) -> Result<Assembled> {
     for remark in &config.ignored {
@@ -121,7 +126,7 @@ pub(crate) async fn assemble(config: &Config, wishes: Wishes) -> Result<Assemble
     }
     let edits = state.edits(&workspace).context("the journal of changes")?;
     for recovery in edits.recovered() {
-        let said = for_person(&recovery.to_string());
+        let said = edge::row(&recovery.to_string());
         say(in_style(FAINT, format!("of an earlier run: {said}")));
     }
     let grammars = Arc::new(Grammars::bundled());
@@ -171,7 +176,7 @@ pub(crate) async fn assemble(config: &Config, wishes: Wishes) -> Result<Assemble
     }
     let mcp = mcp::connect(config, launcher(config, &guard), trust(config), &cards).await;
     for complaint in mcp::complaints(&mcp) {
-        say(in_style(FAINT, for_person(&complaint)));
+        say(in_style(FAINT, edge::row(&complaint)));
     }
     resources = resources.mcp(&mcp);
     let registry = wishes.tools.into_iter().fold(resources, Resources::tool).registry();
@@ -336,7 +341,8 @@ fn check_globs(workspace: &Workspace, exclude: &[String]) -> Result<()> {
         let stopped = WalkOptions::new().stop(Arc::new(true.into())).glob(format!("!{glob}"));
         match workspace.walk(&WorkspacePath::working_directory(), &stopped) {
             Err(error) if error.kind() == ErrorKind::InvalidGlob => {
-                bail!("`exclude` in {CHECKOUT_FILE} or in your own configuration: {error}")
+                let said = edge::message(&error.to_string());
+                bail!("`exclude` in {CHECKOUT_FILE} or in your own configuration: {said}")
             }
             _ => {}
         }

@@ -6,6 +6,7 @@ mod calls;
 mod cards;
 mod commands;
 mod crew;
+mod discreet;
 mod editor;
 mod layout;
 mod once;
@@ -33,6 +34,7 @@ use self::{
     cards::ChatCards,
     crew::Crew,
     editor::{LineEditor, Modes},
+    once::Once,
     saved::{Conversations, Opened},
     screen::Screen,
     show::Turns,
@@ -40,7 +42,7 @@ use self::{
 };
 use crate::{
     args::{Approve, Chat, Options},
-    assemble::{self, Assembled, Wishes, assemble, end_workers},
+    assemble::{self, Assembled, Wishes, assemble},
     config::Config,
     pictures::Pictures,
     signals,
@@ -57,6 +59,12 @@ const SYSTEM: &str = "You work in a checkout of a person's project with the tool
 
 /// How long what still runs may take when the program leaves.
 const LEAVE: Duration = Duration::from_secs(2);
+
+/// So many conversations are listed unless all are asked for.
+const LISTED: usize = 50;
+
+/// What is said where a signal ended the program.
+const INTERRUPTED: &str = "interrupted";
 
 /// The names of files that keep what was typed.
 const HISTORY: &str = "chat_history";
@@ -87,7 +95,7 @@ pub(crate) fn chat(options: &Options, chat: &Chat) -> Result<ExitCode> {
 async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
     let mut config = Config::load(options)?;
     if chat.conversations {
-        return list(options, &config);
+        return list(options, chat, &config);
     }
     let model: Arc<dyn Model> = Arc::new(config.model.open()?);
     if let Some(prompt) = &chat.prompt {
@@ -102,6 +110,7 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
             "a conversation needs a terminal; `chat --prompt TEXT` answers one prompt without a person"
         );
     }
+    assemble::check(&config)?;
     let history = State::home_path().ok().map(|home| home.join(HISTORY));
     let editor = LineEditor::start(history).context("the terminal")?;
     let screen = Screen::new(editor.clone());
@@ -122,7 +131,8 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
         without_workers(&assembled)?;
     }
     cards.keeps_in(assembled.state.artifacts());
-    let conversations = Conversations::of(&assembled.state, config.working());
+    let conversations =
+        Conversations::of(&assembled.state, config.working()).hiding(config.secrets());
     let Opened { conversation, journal, before } = conversations.open(chat, &assembled.state)?;
     if let Some(workers) = &assembled.workers {
         journal.keeps_note_of(workers);
@@ -152,6 +162,7 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
         surface: config.surface,
         trust: config.trust,
         tally: Tally::default(),
+        secrets: config.secrets(),
     };
     talk.greet(before.as_deref(), options.vibe);
     let interrupts = signal(SignalKind::interrupt()).context("the signals")?;
@@ -159,18 +170,29 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
 }
 
 /// The conversations of this working directory.
-fn list(options: &Options, config: &Config) -> Result<ExitCode> {
-    let listed = Conversations::of(&State::open(), config.working()).list();
+fn list(options: &Options, chat: &Chat, config: &Config) -> Result<ExitCode> {
+    let most = if chat.all { usize::MAX } else { LISTED };
+    let (listed, there_are) = Conversations::of(&State::open(), config.working()).list(most);
     let mut out = io::stdout().lock();
     if options.json {
-        writeln!(out, "{}", serde_json::json!({ "conversations": listed }))?;
+        let listed = serde_json::json!({
+            "conversations": listed, "shown": listed.len(), "there_are": there_are,
+        });
+        writeln!(out, "{listed}")?;
         return Ok(ExitCode::SUCCESS);
     }
     for conversation in &listed {
         writeln!(out, "{}", for_person(&conversation.in_words()))?;
     }
-    if listed.is_empty() {
+    let shown = listed.len();
+    if there_are == 0 {
         remark(in_style(FAINT, "there is no conversation of this working directory"));
+    } else if shown < there_are {
+        let said = format!(
+            "{shown} of {}, those that were used last; `chat --conversations --all` lists all of them",
+            counted(there_are, "conversation")
+        );
+        remark(in_style(FAINT, said));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -197,10 +219,13 @@ async fn answer_once(
     let assembled = tokio::select! {
         assembled = assemble(config, wishes) => assembled?,
         why = signals::ended() => {
-            return cut_off(model.name(), chat, why);
+            remark(in_style(FAINT, INTERRUPTED));
+            once::cut_off_before_it_began(model.name(), chat.output, why)?;
+            return Ok(ExitCode::from(why.exit_code()));
         }
     };
-    let conversations = Conversations::of(&assembled.state, config.working());
+    let conversations =
+        Conversations::of(&assembled.state, config.working()).hiding(config.secrets());
     let Opened { mut conversation, journal, before } =
         conversations.open(chat, &assembled.state)?;
     if let Some(before) = before {
@@ -212,25 +237,20 @@ async fn answer_once(
     }
     journal.say(&mut conversation, prompt);
     let agent = agent(&assembled, model);
+    let once = Once::new(&assembled, &journal, config.secrets(), chat.output);
     tokio::select! {
-        code = once::once(&agent, &mut conversation, &journal, chat.output) => {
-            if let Some(killed) = end_workers(assembled.workers.as_ref()).await {
-                remark(killed);
-            }
+        turn = once.turn(&agent, &mut conversation) => {
+            let ended = once.end_workers().await;
             assembled.mcp.close().await;
-            code
+            once.say(&agent, &turn, &ended)
         }
         why = signals::ended() => {
-            cut_off(agent.model().name(), chat, why)
+            remark(in_style(FAINT, INTERRUPTED));
+            let ended = once.end_workers().await;
+            once.say_cut_off(agent.model().name(), why, &ended)?;
+            Ok(ExitCode::from(why.exit_code()))
         }
     }
-}
-
-/// Says that a signal ended the program, also to who reads objects.
-fn cut_off(model: &str, chat: &Chat, why: signals::Ended) -> Result<ExitCode> {
-    remark(in_style(FAINT, "interrupted"));
-    once::cut_off(model, chat.output, why)?;
-    Ok(ExitCode::from(why.exit_code()))
 }
 
 fn agent(assembled: &Assembled, model: Arc<dyn Model>) -> Agent {

@@ -26,7 +26,7 @@ use self::progress::Telling;
 pub(crate) use self::{config::config, doctor::doctor};
 use crate::{
     args::Options,
-    assemble::{Assembled, Vibe, Wishes, assemble, end_workers},
+    assemble::{self, Assembled, Vibe, Wishes, assemble, end_workers},
     config::Config,
     mcp,
     pictures::Pictures,
@@ -136,6 +136,7 @@ fn said(error: &serde_json::Error) -> String {
 
 fn run(options: &Options, trees: Trees, calls: Vec<ToolCall>) -> Result<ExitCode> {
     let mut config = Config::load(options)?;
+    assemble::check(&config)?;
     let mut wishes = Wishes::of_terminal(&config, options.transcript.clone());
     wishes.trees = trees;
     if calls.iter().all(|call| mcp::is_ours_alone(&call.name)) {

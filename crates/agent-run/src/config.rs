@@ -18,8 +18,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     args::{Approve, Options, surface},
-    mcp,
+    edge, mcp,
     models::{ModelConfig, PROVIDER_KEYS},
+    pictures,
     trust::{self, Trust},
     workers::WorkersConfig,
 };
@@ -36,7 +37,8 @@ const CHECKOUT_KEYS: [&str; 4] = ["surface", "result_characters", "exclude", "la
 const PERSON_KEYS: [&str; 6] = ["approve", "eval", "mcp", "model", "trusted", "worker"];
 
 /// The environment's part of the configuration.
-const VARIABLES: [&str; 3] = ["AGENT_RUN_SURFACE", "AGENT_RUN_APPROVE", "AGENT_RUN_TRUST"];
+const VARIABLES: [&str; 4] =
+    ["AGENT_RUN_SURFACE", "AGENT_RUN_APPROVE", "AGENT_RUN_TRUST", pictures::VARIABLE];
 
 /// What holds for this run, and where each part that matters to trust came from.
 #[derive(Debug)]
@@ -138,7 +140,7 @@ impl Config {
     pub(crate) fn load(options: &Options) -> Result<Self> {
         let roots = roots(&options.workspace)?;
         let working = &roots[0].1;
-        let mut ignored = Vec::new();
+        let mut ignored: Vec<String> = pictures::unknown().into_iter().collect();
         let checkout_text = checkout_text(working)?;
         let mut checkout_table = checkout_table(checkout_text.as_deref(), &mut ignored)?;
         let person_path = config_home().map(|home| home.join("agent-run/config.toml"));
@@ -279,7 +281,7 @@ fn checkout_table(text: Option<&str>, ignored: &mut Vec<String>) -> Result<Optio
         anyhow!(
             "{CHECKOUT_FILE}{} is not TOML ({}), so it is not known what it takes away; put it right or remove it",
             line(text, &error),
-            error.message()
+            edge::message(error.message())
         )
     })?;
     let known = CHECKOUT_KEYS.join(", ");
@@ -290,6 +292,7 @@ fn checkout_table(text: Option<&str>, ignored: &mut Vec<String>) -> Result<Optio
         ignored.push(if PERSON_KEYS.contains(&key.as_str()) {
             format!("{CHECKOUT_FILE} sets `{key}`, which was ignored: a checkout may only narrow ({known})")
         } else {
+            let key = edge::word(&key);
             format!("{CHECKOUT_FILE} sets `{key}`, which is unknown and was ignored; it may set {known}")
         });
     }
@@ -319,7 +322,7 @@ fn checkout_file(table: &Option<toml::Table>, text: Option<&str>) -> Result<Chec
     Err(anyhow!(
         "{CHECKOUT_FILE}{place}: `{key}` cannot be read ({}), and a run without it could do more than it allows; it takes \
          {takes}; put it right or remove it",
-        error.message().trim_end()
+        edge::message(error.message())
     ))
 }
 

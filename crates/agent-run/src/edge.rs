@@ -1,6 +1,10 @@
 //! Names that a model made up, where this program's own rows have them: in one row, cut, and in quotes unless they are plain words.
 //! At the left edge nobody else writes, so that nothing there can pass for a card or for what this program says.
 
+use std::time::Duration;
+
+use agent_loop::{End, ModelError};
+
 use crate::visible::readable;
 
 /// A longer name is no plain word.
@@ -11,6 +15,12 @@ const NAME_CHARS: usize = 40;
 
 /// So many characters of a title are in a row.
 const TITLE_CHARS: usize = 100;
+
+/// So many characters of what a server or a file says are in a row.
+const MESSAGE_CHARS: usize = 600;
+
+/// What stands for a line break.
+const BREAK: &str = " ⏎ ";
 
 /// A name as it is where it is a plain word, such as that of a tool; else in quotes.
 pub(crate) fn word(name: &str) -> String {
@@ -41,6 +51,39 @@ pub(crate) fn asker(name: &str) -> String {
     }
 }
 
+/// A text of somebody else's as one row.
+pub(crate) fn row(text: &str) -> String {
+    let text = readable(text);
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join(BREAK)
+}
+
+/// What a server or a file says, as one row in quotes.
+pub(crate) fn message(text: &str) -> String {
+    in_quotes(&row(text), MESSAGE_CHARS)
+}
+
+/// How a turn ended, in one row: the model's server and the model have their words in quotes.
+pub(crate) fn end(end: &End) -> String {
+    let end = match end {
+        End::Failed { error } => {
+            End::Failed { error: ModelError::new(error.kind, message(&error.message)) }
+        }
+        End::Repeating { tool, times } => End::Repeating { tool: word(tool), times: *times },
+        end => end.clone(),
+    };
+    end.sentence()
+}
+
+/// That a request is made again, in one row.
+pub(crate) fn retrying(error: &ModelError, wait: Duration, time: u32) -> String {
+    let said = message(&error.message);
+    format!(
+        "the model did not answer: {said}; asked again in {:.1} s (time {time})",
+        wait.as_secs_f64()
+    )
+}
+
 fn in_quotes(text: &str, most: usize) -> String {
     let text = readable(text).split_whitespace().collect::<Vec<_>>().join(" ");
     let text = text.replace('"', "'");
@@ -69,6 +112,27 @@ mod tests {
             assert_eq!(word(name), expected, "{name:?}");
         }
         assert_eq!(word(&"x".repeat(70)), format!("\"{}…\"", "x".repeat(NAME_CHARS)));
+    }
+
+    #[test]
+    fn what_a_server_says_is_one_quoted_row() {
+        use agent_loop::ModelErrorKind;
+
+        let forged = "bad\r\n[7] shell: exit code 0\n\n┌ permission\u{202e}\u{200b}\n\"ok\"";
+        let error = ModelError::new(ModelErrorKind::InvalidRequest, forged);
+        let shown = "\"bad ⏎ [7] shell: exit code 0 ⏎ ┌ permission�<U+200B> ⏎ 'ok'\"";
+        assert_eq!(
+            end(&End::Failed { error: error.clone() }),
+            format!("the model did not answer: {shown}")
+        );
+        assert_eq!(
+            retrying(&error, Duration::from_millis(1_500), 2),
+            format!("the model did not answer: {shown}; asked again in 1.5 s (time 2)")
+        );
+        let long = message(&"x".repeat(2_000));
+        assert_eq!(long.chars().count(), MESSAGE_CHARS + 3);
+        let tool = "a\nb".to_owned();
+        assert!(end(&End::Repeating { tool, times: 8 }).contains("\"a b\" was called 8 times"));
     }
 
     #[test]

@@ -31,6 +31,7 @@ use clap::{CommandFactory, Parser};
 use crate::{
     args::{Cli, Command},
     style::{ALERT, in_style, remark},
+    visible::readable,
 };
 
 /// Parsing allocates and frees much, on several threads: this allocator takes a tenth less of the
@@ -73,7 +74,8 @@ fn main() -> ExitCode {
         if is_broken_pipe(&error) {
             return ExitCode::from(NOBODY_READS);
         }
-        remark(format!("{} {error:#}", in_style(ALERT, "error:")));
+        let said = readable(&format!("{error:#}"));
+        remark(format!("{} {said}", in_style(ALERT, "error:")));
         ExitCode::from(USAGE)
     })
 }

@@ -13,11 +13,24 @@ use agent_tool_core::Part;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use rustix::termios::tcgetwinsize;
 
-use self::protocol::{Protocol, Room};
-use crate::state::State;
+pub(crate) use self::protocol::VARIABLE;
+use self::protocol::{NAMES, Protocol, Room};
+use crate::{edge, state::State};
 
 /// A longer ending is none.
 const ENDING_CHARS: usize = 16;
+
+/// What is to be said where the person's word for their terminal is none that is known: no image is shown then.
+pub(crate) fn unknown() -> Option<String> {
+    let word = env::var(VARIABLE).ok().filter(|word| !word.is_empty())?;
+    (!NAMES.contains(&word.as_str())).then(|| {
+        format!(
+            "{VARIABLE} is {}, which is unknown, so no image is shown; it takes {}",
+            edge::word(&word),
+            NAMES.join(", ")
+        )
+    })
+}
 
 /// The images of a run, numbered from 1.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use std::{
 
 use agent_loop::Tally;
 use agent_process::Launcher;
-use agent_tool_core::BoxFuture;
+use agent_tool_core::{BoxFuture, Tier};
 use agent_vibe::{Job, WorkError, WorkerFactory, WorkerTier};
 use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
@@ -193,6 +193,13 @@ impl Crew {
 impl WorkerFactory for Crew {
     fn serves(&self, tier: WorkerTier) -> bool {
         self.kind(tier).is_some()
+    }
+
+    fn refuses(&self, tier: WorkerTier, authority: Tier) -> Option<String> {
+        match self.kind(tier) {
+            Some(Kind::Command(workers)) => workers.refuses(authority),
+            _ => None,
+        }
     }
 
     fn start(&self, job: Job) -> BoxFuture<'static, Result<String, WorkError>> {

@@ -69,6 +69,10 @@ pub(crate) fn more_than_the_caller(wanted: Tier, caller: Tier) -> ToolError {
     ToolError::new(ErrorKind::Denied, "authority_exceeded", message)
 }
 
+pub(crate) fn not_held(why: String) -> ToolError {
+    ToolError::new(ErrorKind::Denied, "authority_exceeded", why)
+}
+
 pub(crate) fn worker_above_the_caller(report: &WorkerReport, caller: Tier) -> ToolError {
     let message = format!(
         "{} has the authority {} and its caller has {caller} here, so it was sent nothing; spawn a \

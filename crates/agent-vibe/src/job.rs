@@ -65,6 +65,13 @@ pub trait WorkerFactory: Send + Sync + 'static {
     /// Whether there is a worker for this kind of work. None is ever put in another's place.
     fn serves(&self, tier: WorkerTier) -> bool;
 
+    /// Why no worker of this tier can be held to this authority: it is refused then before it is listed (`authority_exceeded`),
+    /// and whoever spawns it is told. None where one can.
+    fn refuses(&self, tier: WorkerTier, authority: Tier) -> Option<String> {
+        let _ = (tier, authority);
+        None
+    }
+
     /// Begins one attempt, whose future gives the worker's last words.
     ///
     /// It is called on a thread where it may block, and its future is polled by a task of its own and

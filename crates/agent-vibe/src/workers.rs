@@ -98,6 +98,9 @@ impl Workers {
             }
             wanted => wanted.unwrap_or(cx.ceiling()),
         };
+        if let Some(why) = self.inner.factory.refuses(order.tier, authority) {
+            return Err(error::not_held(why));
+        }
         let without = tools::TOOLS.into_iter().chain([ASK_USER]);
         let dispatch = cx.dispatch().narrow(Limits::up_to(authority).without(without));
 

@@ -158,6 +158,7 @@ impl Calls {
         match found {
             Some(call) => Ok(call.whole()),
             None if count == 0 => Err("no tool was called yet".to_owned()),
+            None if count == 1 => Err("there is call 1 alone".to_owned()),
             None => Err(format!("there are calls 1 to {count}")),
         }
     }

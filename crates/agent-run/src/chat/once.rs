@@ -2,21 +2,28 @@
 
 use std::{
     collections::HashMap,
+    convert::Infallible,
     io::{self, Write as _},
     process::ExitCode,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use agent_loop::{Agent, Conversation, Turn, TurnEvent, Watch};
-use agent_tiers::ResultLine;
-use agent_tool_core::{CallId, ErrorKind, for_person};
+use agent_tiers::{ResultLine, Run, Surface, Watcher, What};
+use agent_tool_core::{CallId, Dispatch as _, ErrorKind, Limits, Secrets};
+use agent_vibe::{Status, Workers};
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{saved::Journal, show::summary};
+use super::{
+    discreet::Discreet,
+    saved::Journal,
+    show::{NOTHING, summary},
+};
 use crate::{
     args::Printed,
+    assemble::{Assembled, end_workers},
     edge, signals,
     style::{FAINT, in_style, remark},
 };
@@ -24,79 +31,41 @@ use crate::{
 /// The tool that asks a person, which is not there where nobody is.
 const ASK_USER: &str = "ask_user";
 
-/// A turn that something else than the model's own end ended.
+/// What a call of a tool that is not on the surface is refused with.
+const UNKNOWN_TOOL: &str = "unknown_tool";
+
+/// A turn that something else than the model's own end ended, or that came to nothing.
 const NOT_DONE: u8 = 1;
 
-/// Answers, and says by the exit code whether the model was done.
-pub(super) async fn once(
-    agent: &Agent,
-    conversation: &mut Conversation,
-    journal: &Journal,
-    printed: Printed,
-) -> Result<ExitCode> {
-    let stream = Stream { journal, printed, seen: Mutex::default() };
-    let turn = agent.turn(conversation, &stream).await;
-    let refused = std::mem::take(&mut stream.seen().refused);
-    match printed {
-        Printed::Text => {
-            if !turn.text.is_empty() {
-                writeln!(io::stdout().lock(), "{}", turn.text)?;
-            }
-            if !turn.end.is_done() {
-                remark(turn.end.sentence());
-            }
-        }
-        Printed::Json => line(&object(agent, &turn, &refused))?,
-        Printed::StreamJson => {
-            let mut last = object(agent, &turn, &refused);
-            last["type"] = json!("result");
-            line(&last)?;
-        }
-    }
-    Ok(ExitCode::from(if turn.end.is_done() { 0 } else { NOT_DONE }))
-}
-
-/// What is printed where a signal ended the program before the turn ended.
-pub(super) fn cut_off(model: &str, printed: Printed, why: signals::Ended) -> Result<()> {
-    let said = format!("cancelled by {}", why.signal());
-    let mut object = json!({"end": "cancelled", "ok": false, "said": said, "model": model});
-    match printed {
-        Printed::Text => return Ok(()),
-        Printed::Json => {}
-        Printed::StreamJson => object["type"] = json!("result"),
-    }
-    line(&object)
-}
-
-fn object(agent: &Agent, turn: &Turn, refused: &[Refused]) -> Value {
-    let mut object = serde_json::to_value(turn).unwrap_or_default();
-    object["ok"] = turn.end.is_done().into();
-    object["said"] = turn.end.sentence().into();
-    object["model"] = agent.model().name().into();
-    object["refused"] = json!(refused);
-    object
-}
-
-fn line(value: &Value) -> Result<()> {
-    Ok(writeln!(io::stdout().lock(), "{value}")?)
-}
-
-/// Keeps the journal and prints what happens: all of it where that is asked for, and on standard error what a person would miss
-/// in the answer.
-struct Stream<'a> {
+/// Answers one prompt, keeps the journal and prints what happens: all of it where that is asked for, and on standard error what
+/// a person would miss in the answer.
+pub(super) struct Once<'a> {
+    run: &'a Run,
+    workers: Option<&'a Workers>,
     journal: &'a Journal,
+    secrets: Secrets,
     printed: Printed,
+    /// The tools that there are on a full surface.
+    tools: Vec<String>,
     seen: Mutex<Seen>,
 }
 
 #[derive(Default)]
 struct Seen {
     /// What the calls are about.
-    about: HashMap<CallId, String>,
+    about: HashMap<CallId, About>,
     refused: Vec<Refused>,
 }
 
-/// A call that was not made for want of a person, or of their leave.
+/// A call that is under way.
+struct About {
+    tool: String,
+    about: String,
+    /// Who made it, where that is not the model itself.
+    by: Option<String>,
+}
+
+/// A call that was not made for want of a person, of their leave, or of a tool on this surface.
 #[derive(Serialize)]
 struct Refused {
     call_id: CallId,
@@ -104,60 +73,241 @@ struct Refused {
     /// What it was to be, in short.
     about: String,
     code: String,
+    /// The worker or the tool that made the call; none for the model's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
 }
 
-impl Stream<'_> {
+/// How a worker stood when the run ended.
+#[derive(Serialize)]
+pub(super) struct WorkerAtEnd {
+    id: String,
+    label: String,
+    status: Status,
+    /// Whether the end of the run killed it at its work.
+    killed_at_end: bool,
+}
+
+impl<'a> Once<'a> {
+    pub(super) fn new(
+        assembled: &'a Assembled,
+        journal: &'a Journal,
+        secrets: Secrets,
+        printed: Printed,
+    ) -> Self {
+        let full = assembled.run.view(Surface::Full, Limits::default());
+        let tools = full.specs().iter().map(|spec| spec.name.clone()).collect();
+        let (run, workers) = (&assembled.run, assembled.workers.as_ref());
+        Self { run, workers, journal, secrets, printed, tools, seen: Mutex::default() }
+    }
+
+    /// One turn of the model's.
+    pub(super) async fn turn(&self, agent: &Agent, conversation: &mut Conversation) -> Turn {
+        let mut watcher = self.run.watch();
+        let discreet = Discreet::new(self, &self.secrets);
+        let turn = tokio::select! {
+            turn = agent.turn(conversation, &discreet) => turn,
+            never = self.look_at_others(&mut watcher) => match never {},
+        };
+        while let Some(watched) = watcher.try_next() {
+            self.note_of_others(&watched.record.what);
+        }
+        turn
+    }
+
+    /// Ends the workers, and says how each stood.
+    pub(super) async fn end_workers(&self) -> Vec<WorkerAtEnd> {
+        let Some(workers) = self.workers else { return Vec::new() };
+        let before = workers.list();
+        if let Some(killed) = end_workers(Some(workers)).await {
+            remark(killed);
+        }
+        let after = workers.list().into_iter();
+        let ended = after.map(|report| WorkerAtEnd {
+            killed_at_end: report.status == Status::Killed
+                && before.iter().any(|worker| {
+                    worker.worker_id == report.worker_id && worker.status == Status::Running
+                }),
+            id: report.worker_id,
+            label: report.label,
+            status: report.status,
+        });
+        ended.collect()
+    }
+
+    /// Prints what a turn came to, and says by the exit code whether the model was done and said something.
+    pub(super) fn say(
+        &self,
+        agent: &Agent,
+        turn: &Turn,
+        workers: &[WorkerAtEnd],
+    ) -> Result<ExitCode> {
+        let empty = turn.end.is_done() && turn.text.trim().is_empty();
+        let ok = turn.end.is_done() && !empty;
+        if self.printed == Printed::Text {
+            if !turn.text.is_empty() {
+                writeln!(io::stdout().lock(), "{}", self.secrets.hidden(turn.text.clone()))?;
+            }
+            match empty {
+                true => remark(NOTHING),
+                false if !ok => remark(edge::end(&turn.end)),
+                false => {}
+            }
+        } else {
+            let mut object = serde_json::to_value(turn).unwrap_or_default();
+            object["ok"] = ok.into();
+            object["said"] = turn.end.sentence().into();
+            if empty {
+                object["end"] = json!("empty");
+                object["said"] = json!(NOTHING);
+                remark(in_style(FAINT, NOTHING));
+            }
+            self.object(object, agent.model().name(), workers)?;
+        }
+        Ok(ExitCode::from(if ok { 0 } else { NOT_DONE }))
+    }
+
+    /// What is printed where a signal ended the program before the turn ended.
+    pub(super) fn say_cut_off(
+        &self,
+        model: &str,
+        why: signals::Ended,
+        workers: &[WorkerAtEnd],
+    ) -> Result<()> {
+        match self.printed {
+            Printed::Text => Ok(()),
+            _ => self.object(cancelled(why), model, workers),
+        }
+    }
+
+    fn object(&self, mut object: Value, model: &str, workers: &[WorkerAtEnd]) -> Result<()> {
+        object["model"] = model.into();
+        object["refused"] = json!(self.seen().refused);
+        object["workers"] = json!(workers);
+        self.secrets.hidden_in(&mut object);
+        last_line(object, self.printed)
+    }
+
+    async fn look_at_others(&self, watcher: &mut Watcher) -> Infallible {
+        while let Some(watched) = watcher.next().await {
+            self.note_of_others(&watched.record.what);
+        }
+        std::future::pending().await
+    }
+
+    /// Notes the calls that workers and tools make, and which of them were refused.
+    fn note_of_others(&self, what: &What) {
+        match what {
+            What::Started { call_id, callers, name, args, .. } => {
+                let Some(caller) = callers.last() else { return };
+                let (tool, about, by) =
+                    (name.clone(), summary(name, args), Some(caller.name.clone()));
+                self.seen().about.insert(call_id.clone(), About { tool, about, by });
+            }
+            What::Finished { call_id, error, .. } => {
+                let others = |about: &About| about.by.is_some();
+                if !self.seen().about.get(call_id).is_some_and(others) {
+                    return;
+                }
+                let error = error.as_ref().map(|error| (error.kind, error.code.as_str()));
+                self.note_end(call_id, error);
+            }
+            What::Cancelled { call_id, .. } => {
+                self.seen().about.remove(call_id);
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes the end of a call, where it is a refusal.
+    fn note_end(&self, call_id: &CallId, error: Option<(ErrorKind, &str)>) {
+        let Some(About { tool, about, by }) = self.seen().about.remove(call_id) else { return };
+        let Some((kind, code)) = error else { return };
+        // With nobody there, there is no such tool: what it asks is not answered all the same.
+        let hidden = code == UNKNOWN_TOOL && (tool == ASK_USER || self.tools.contains(&tool));
+        if kind != ErrorKind::Denied && !hidden {
+            return;
+        }
+        let (call_id, code) = (call_id.clone(), code.to_owned());
+        let refused = Refused { call_id, tool, about, code, by };
+        if self.printed != Printed::StreamJson {
+            remark(in_style(FAINT, self.secrets.hidden(refused.in_words())));
+        }
+        self.seen().refused.push(refused);
+    }
+
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a call, and what became of it where that is a refusal.
+    /// Notes a call of the model's own, and what became of it where that is a refusal.
     fn note(&self, event: &TurnEvent) {
         match event {
             TurnEvent::CallStarted { call_id, name, args } => {
-                self.seen().about.insert(call_id.clone(), summary(name, args));
+                let about = About { tool: name.clone(), about: summary(name, args), by: None };
+                self.seen().about.insert(call_id.clone(), about);
             }
-            TurnEvent::CallFinished { call_id, name, result, .. } => {
-                let about = self.seen().about.remove(call_id).unwrap_or_default();
-                let Err(error) = &**result else { return };
-                // With nobody there, there is no such tool: what it asks is not answered all the same.
-                if error.kind != ErrorKind::Denied && name != ASK_USER {
-                    return;
-                }
-                let (tool, code) = (name.clone(), error.code.clone().into_owned());
-                let refused = Refused { call_id: call_id.clone(), tool, about, code };
-                if self.printed != Printed::StreamJson {
-                    remark(in_style(FAINT, refused.in_words()));
-                }
-                self.seen().refused.push(refused);
+            TurnEvent::CallFinished { call_id, result, .. } => {
+                let error = result.as_ref().as_ref().err();
+                self.note_end(call_id, error.map(|error| (error.kind, error.code.as_ref())));
             }
             TurnEvent::Retrying { error, wait, time, .. } => {
-                let said = for_person(&error.to_string());
-                let said =
-                    format!("{said}; asked again in {:.1} s (time {time})", wait.as_secs_f64());
-                remark(in_style(FAINT, said));
+                remark(in_style(FAINT, edge::retrying(error, *wait, *time)));
             }
             _ => {}
         }
     }
 }
 
+/// What is printed where a signal ended the program before it asked the model.
+pub(super) fn cut_off_before_it_began(
+    model: &str,
+    printed: Printed,
+    why: signals::Ended,
+) -> Result<()> {
+    if printed == Printed::Text {
+        return Ok(());
+    }
+    let mut object = cancelled(why);
+    object["model"] = model.into();
+    object["refused"] = json!([]);
+    object["workers"] = json!([]);
+    last_line(object, printed)
+}
+
+fn cancelled(why: signals::Ended) -> Value {
+    json!({"end": "cancelled", "ok": false, "said": format!("cancelled by {}", why.signal())})
+}
+
+fn last_line(mut object: Value, printed: Printed) -> Result<()> {
+    if printed == Printed::StreamJson {
+        object["type"] = json!("result");
+    }
+    line(&object)
+}
+
+fn line(value: &Value) -> Result<()> {
+    Ok(writeln!(io::stdout().lock(), "{value}")?)
+}
+
 impl Refused {
     fn in_words(&self) -> String {
-        let what = format!("{} {}", edge::word(&self.tool), self.about);
-        let what = for_person(what.trim());
+        let what = format!("{} {}", edge::word(&self.tool), edge::row(&self.about));
+        let what = what.trim();
+        let by = self.by.as_deref().map_or(String::new(), |by| format!(" by {}", edge::asker(by)));
         if self.tool == ASK_USER {
-            return format!("not asked: {what} ({}); nobody is there to answer", self.code);
+            return format!("not asked{by}: {what} ({}); nobody is there to answer", self.code);
         }
         let hint = match &*self.code {
             "no_approver" => "; `--approve all` lets such calls through",
+            UNKNOWN_TOOL => "; this surface does not have it",
             _ => "",
         };
-        format!("refused: {what} ({}){hint}", self.code)
+        format!("refused{by}: {what} ({}){hint}", self.code)
     }
 }
 
-impl Watch for Stream<'_> {
+impl Watch for Once<'_> {
     fn event(&self, event: TurnEvent) {
         self.note(&event);
         if let TurnEvent::Message(message) = &event {
@@ -166,7 +316,7 @@ impl Watch for Stream<'_> {
         if self.printed != Printed::StreamJson {
             return;
         }
-        let told = match event {
+        let mut told = match event {
             TurnEvent::Text(text) => json!({"type": "text", "text": text}),
             TurnEvent::CallStarted { call_id, name, args } => {
                 json!({"type": "call", "call_id": call_id, "tool": name, "args": args})
@@ -188,6 +338,7 @@ impl Watch for Stream<'_> {
             }
             _ => return,
         };
+        self.secrets.hidden_in(&mut told);
         // Who reads no more is seen when the result is printed.
         let _ = line(&told);
     }

@@ -12,6 +12,7 @@ use std::{
 };
 
 use agent_loop::{Conversation, Message};
+use agent_tool_core::Secrets;
 use agent_vibe::Workers;
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,8 @@ const ENDING: &str = "jsonl";
 /// The conversations of one working directory.
 pub(crate) struct Conversations {
     folder: Option<PathBuf>,
+    /// What no journal keeps.
+    secrets: Secrets,
 }
 
 /// A conversation to go on in.
@@ -53,6 +56,7 @@ pub(crate) struct Journal {
     _before: Option<fs::File>,
     path: Option<PathBuf>,
     workers: Mutex<Crew>,
+    secrets: Secrets,
 }
 
 /// The workers that a journal keeps a note of.
@@ -74,7 +78,13 @@ impl Conversations {
         let hash = Sha256::digest(working.as_os_str().as_encoded_bytes());
         let name: String = hash[..NAME_BYTES].iter().map(|byte| format!("{byte:02x}")).collect();
         let home = state.home().filter(|_| state.problem().is_none());
-        Self { folder: home.map(|home| home.join("conversations").join(name)) }
+        let folder = home.map(|home| home.join("conversations").join(name));
+        Self { folder, secrets: Secrets::default() }
+    }
+
+    /// The same without these in what is kept from now on.
+    pub(crate) fn hiding(self, secrets: Secrets) -> Self {
+        Self { secrets, ..self }
     }
 
     /// The conversation that is asked for, or one in which nothing was said.
@@ -99,12 +109,12 @@ impl Conversations {
     /// A new journal, named after its run and after how it began.
     fn begin(&self, state: &State, began: Began) -> Result<Journal> {
         let Some(folder) = &self.folder else {
-            return Ok(Journal::of(None, None, None));
+            return Ok(self.journal(None, None, None));
         };
         let path = folder.join(format!("{}{}.{ENDING}", state.run(), began.in_name()));
         State::write(&path, b"").with_context(|| format!("{}", path.display()))?;
         let (file, _) = opened(&path)?;
-        Ok(Journal::of(Some(file), None, Some(path)))
+        Ok(self.journal(Some(file), None, Some(path)))
     }
 
     /// A journal to go on in with this conversation; that of a copy where somebody else has it open.
@@ -129,12 +139,11 @@ impl Conversations {
         valid.repair();
         let mut whole = Vec::new();
         for message in valid.messages() {
-            serde_json::to_writer(&mut whole, &**message)?;
-            whole.push(b'\n');
+            writeln!(whole, "{}", without(&self.secrets, &**message)?)?;
         }
         if note != Note::default() {
-            serde_json::to_writer(&mut whole, &NoteLine { note: note.clone() })?;
-            whole.push(b'\n');
+            let line = NoteLine { note: note.clone() };
+            writeln!(whole, "{}", without(&self.secrets, &line)?)?;
         }
         // Locked before it has its name, so that nobody comes between.
         let new = path.with_extension(format!("{}.new", std::process::id()));
@@ -143,10 +152,32 @@ impl Conversations {
         fs::rename(&new, &path)
             .inspect_err(|_| drop(fs::remove_file(&new)))
             .with_context(|| format!("{}", path.display()))?;
-        let journal = Journal::of(Some(file), Some(before), Some(path));
+        let journal = self.journal(Some(file), Some(before), Some(path));
         *journal.crew() = Crew { before: note.clone(), now: None, written: note };
         Ok((conversation, journal))
     }
+}
+
+impl Conversations {
+    fn journal(
+        &self,
+        file: Option<fs::File>,
+        before: Option<fs::File>,
+        path: Option<PathBuf>,
+    ) -> Journal {
+        let (file, workers, secrets) = (Mutex::new(file), Mutex::default(), self.secrets.clone());
+        Journal { file, _before: before, path, workers, secrets }
+    }
+}
+
+/// A line of a journal as JSON, without what is secret.
+fn without(secrets: &Secrets, line: &impl Serialize) -> serde_json::Result<String> {
+    if secrets.is_empty() {
+        return serde_json::to_string(line);
+    }
+    let mut value = serde_json::to_value(line)?;
+    secrets.hidden_in(&mut value);
+    serde_json::to_string(&value)
 }
 
 /// Whose a journal is.
@@ -169,10 +200,6 @@ fn opened(path: &Path) -> Result<(fs::File, Hold)> {
 }
 
 impl Journal {
-    fn of(file: Option<fs::File>, before: Option<fs::File>, path: Option<PathBuf>) -> Self {
-        Self { file: Mutex::new(file), _before: before, path, workers: Mutex::default() }
-    }
-
     /// Keeps a note of these workers. The ids of new ones go on after those of the conversation.
     pub(crate) fn keeps_note_of(&self, workers: &Workers) {
         let mut crew = self.crew();
@@ -180,8 +207,9 @@ impl Journal {
         crew.now = Some(workers.clone());
     }
 
-    /// Adds what the person says to the conversation, and before it, once, which workers of before are gone.
+    /// Adds what the person says to the conversation, without the keys in it, and before it, once, which workers of before are gone.
     pub(crate) fn say(&self, conversation: &mut Conversation, said: String) {
+        let said = self.secrets.hidden(said);
         let gone = self.crew().before.gone();
         for text in gone.into_iter().chain([said]) {
             self.add(&Message::user(&text));
@@ -215,7 +243,7 @@ impl Journal {
     fn write(&self, line: &impl Serialize) {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(open) = file.as_mut() else { return };
-        let line = serde_json::to_string(line).map_err(io::Error::from);
+        let line = without(&self.secrets, line).map_err(io::Error::from);
         if let Err(error) = line.and_then(|line| writeln!(open, "{line}")) {
             *file = None;
             let path = self.path.as_deref().unwrap_or(Path::new("")).display();

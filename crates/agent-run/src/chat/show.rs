@@ -45,7 +45,7 @@ const RESULT: &str = "    ";
 const HAD_WRITTEN: &str = "what it had written until then:";
 
 /// What is said of an answer without a word or a call.
-const NOTHING: &str = "the model answered nothing";
+pub(super) const NOTHING: &str = "the model answered nothing";
 
 /// So many calls of workers have a row while they are at work.
 const WORKER_ROWS: usize = 4;
@@ -329,8 +329,7 @@ impl Watch for Turns {
             }
             TurnEvent::Retrying { error, wait, time, .. } => {
                 self.state().again.begin();
-                let said = readable(&error.to_string());
-                let said = format!("{said}; asked again in {:.1} s (time {time})", wait.as_secs_f64());
+                let said = edge::retrying(&error, wait, time);
                 self.screen.line(&in_style(ALERT, said).to_string());
             }
             TurnEvent::Shortened { before, after, messages } => self.screen.aside(&format!(
@@ -358,7 +357,7 @@ impl Watch for Turns {
                     self.screen.aside(NOTHING);
                 }
                 if !end.is_done() {
-                    let said = readable(&end.sentence());
+                    let said = edge::end(&end);
                     self.screen.line(&in_style(ALERT, said).to_string());
                 }
             }

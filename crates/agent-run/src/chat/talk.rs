@@ -10,7 +10,7 @@ use std::{
 
 use agent_loop::{Agent, Conversation, Message, Tally};
 use agent_tiers::{Run, Surface, WaitsFor};
-use agent_tool_core::{Dispatch as _, Part, clip};
+use agent_tool_core::{Dispatch as _, Part, Secrets, clip, counted};
 use anyhow::Result;
 use tokio::signal::unix::Signal;
 
@@ -19,6 +19,7 @@ use super::{
     cards::ChatCards,
     commands::{Looks, When},
     crew::Crew,
+    discreet::Discreet,
     editor::{Line, LineEditor},
     screen::{Screen, can_draw},
     show::Turns,
@@ -69,6 +70,8 @@ pub(super) struct Talk {
     pub(super) surface: Surface,
     pub(super) trust: Trust,
     pub(super) tally: Tally,
+    /// What nobody is told.
+    pub(super) secrets: Secrets,
 }
 
 impl Talk {
@@ -93,9 +96,10 @@ impl Talk {
         let (unknown, calls) = self.turns.unknown();
         let opened = match calls {
             0 => String::new(),
-            calls => format!(" and {calls} calls, which /open shows"),
+            calls => format!(" and {}, which /open shows", counted(calls, "call")),
         };
-        self.screen.aside(&format!("going on after {count} messages{opened}; {before}"));
+        let messages = counted(count, "message");
+        self.screen.aside(&format!("going on after {messages}{opened}; {before}"));
         let said = last_said(&self.conversation);
         if !said.is_empty() {
             let said = clip(&readable(&said), SAID_CHARS).text;
@@ -190,8 +194,9 @@ impl Talk {
                 tally: &self.tally,
                 when: When::Turn,
             };
+            let discreet = Discreet::new(&*self.turns, &self.secrets);
             let work = show_work(&looks, self.editor.ahead());
-            let mut turn = pin!(self.agent.turn(&mut self.conversation, &*self.turns));
+            let mut turn = pin!(self.agent.turn(&mut self.conversation, &discreet));
             let mut work = pin!(work);
             let mut leaves = None;
             loop {

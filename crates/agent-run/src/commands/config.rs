@@ -5,7 +5,6 @@ use std::{
     process::ExitCode,
 };
 
-use agent_tool_core::for_person;
 use anyhow::Result;
 use serde_json::{Value, json};
 
@@ -14,6 +13,7 @@ use crate::{
     args::Options,
     assemble::default_approve,
     config::Config,
+    edge,
     style::{FAINT, STRONG, in_style},
 };
 
@@ -40,17 +40,17 @@ pub(crate) fn config(options: &Options) -> Result<ExitCode> {
         };
         let key = in_style(STRONG, format!("{:20}", setting.key));
         let from = in_style(FAINT, setting.from.join(", "));
-        writeln!(out, "{key} {}  {from}", for_person(&value))?;
+        writeln!(out, "{key} {}  {from}", edge::row(&value))?;
     }
     writeln!(out)?;
     for layer in &config.layers {
-        writeln!(out, "{}", for_person(&layer.in_words()))?;
+        writeln!(out, "{}", edge::row(&layer.in_words()))?;
     }
     for ignored in &config.ignored {
-        writeln!(out, "{}", for_person(ignored))?;
+        writeln!(out, "{}", edge::row(ignored))?;
     }
     if !config.trust.is_trusted() {
-        writeln!(out, "{}", in_style(FAINT, for_person(&config.trust.said_by())))?;
+        writeln!(out, "{}", in_style(FAINT, config.trust.said_by()))?;
     }
     io::stdout().flush()?;
     Ok(ExitCode::SUCCESS)

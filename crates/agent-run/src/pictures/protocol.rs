@@ -8,6 +8,9 @@ use super::sixel::sixel;
 /// The variable with which a person says what their terminal takes: `kitty`, `iterm2`, `sixel` or `none`.
 pub(crate) const VARIABLE: &str = "AGENT_RUN_IMAGES";
 
+/// What it takes.
+pub(crate) const NAMES: [&str; 4] = ["kitty", "iterm2", "sixel", "none"];
+
 /// So many letters of base64 are in one sequence of kitty's, by its protocol.
 const KITTY_CHUNK: usize = 4_096;
 

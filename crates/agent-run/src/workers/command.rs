@@ -46,11 +46,25 @@ impl CommandWorkers {
         Ok(Self { line: Arc::new(CommandLine::parse(line)?), launcher, folder })
     }
 
+    /// Why the command cannot be a worker of this authority: what a program of its own does is not ours to hold back.
+    pub(super) fn refuses(&self, authority: Tier) -> Option<String> {
+        (authority < Tier::Exec && !self.line.takes(AUTHORITY)).then(|| {
+            format!(
+                "a worker of authority {authority} cannot be this command, which nothing would hold to that; spawn it with authority \
+                 exec, or let the person configure a command that takes {AUTHORITY} and keeps to it"
+            )
+        })
+    }
+
     /// One attempt: the command from its start to the end of all that it started.
     pub(super) fn start(&self, job: Job) -> BoxFuture<'static, Result<String, WorkError>> {
         let (line, launcher, folder) =
             (Arc::clone(&self.line), self.launcher.clone(), self.folder.clone());
+        let refused = self.refuses(job.authority());
         Box::pin(async move {
+            if let Some(why) = refused {
+                return Err(WorkError::new(why));
+            }
             let input = !line.takes(BRIEF);
             let program = program(&line, &job, folder)?;
             let process = launcher.spawn(&program).await.map_err(|error| {
@@ -75,13 +89,6 @@ impl Takes for CommandLine {
 
 fn program(line: &CommandLine, job: &Job, folder: PathBuf) -> Result<Program, WorkError> {
     let authority = job.authority();
-    // What a program of its own does is not ours to hold back.
-    if authority < Tier::Exec && !line.takes(AUTHORITY) {
-        return Err(WorkError::new(format!(
-            "a worker of authority {authority} cannot be this command, which nothing would hold to that; spawn it with authority \
-             exec, or let the person configure a command that takes {AUTHORITY} and keeps to it"
-        )));
-    }
     let brief = brief(job);
     if line.takes(BRIEF) && brief.len() > ARGUMENT_BYTES {
         return Err(WorkError::new(format!(

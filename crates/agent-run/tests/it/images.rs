@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::{
     chat::{talking, when},
+    home::Home,
     tmux::Terminal,
 };
 
@@ -57,4 +58,13 @@ fn an_image_is_saved_and_named_and_shown_where_the_terminal_can() {
         terminal.tmux(&["pipe-pane"]);
         terminal.clears();
     }
+}
+
+#[test]
+fn a_word_for_the_terminal_that_is_unknown_is_said() {
+    let home = Home::new(&[]);
+    let output = home.command(&["config"]).env("AGENT_RUN_IMAGES", "bogus").output();
+    let said = String::from_utf8_lossy(&output.expect("it starts").stdout).into_owned();
+    assert!(said.contains("AGENT_RUN_IMAGES is bogus, which is unknown"), "{said}");
+    assert!(said.contains("it takes kitty, iterm2, sixel, none"), "{said}");
 }

@@ -1,6 +1,6 @@
 //! A key of a provider reaches the provider and nobody else.
 
-use std::{fs, os::unix::fs::PermissionsExt as _};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
 use agent_testkit::model::{ModelServer, Rule, Script};
 use serde_json::json;
@@ -105,16 +105,7 @@ fn a_key_that_a_command_reads_from_this_program_is_in_nothing_that_is_sent_or_ke
         String::from_utf8_lossy(&output.stderr)
     );
     let mut kept = fs::read_to_string(&transcript).expect("a transcript");
-    let mut folders = vec![home.state()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            match path.is_dir() {
-                true => folders.push(path),
-                false => kept += &String::from_utf8_lossy(&fs::read(path).expect("a file")),
-            }
-        }
-    }
+    kept += &all_of(&home.state());
     let sent: String = server.requests().iter().map(|request| request.body.to_string()).collect();
     let whole = [("sent", &sent), ("printed", &printed), ("kept", &kept)];
     let readable = fs::read(home.checkout.path().join("copy")).is_ok_and(|copy| !copy.is_empty());
@@ -127,4 +118,49 @@ fn a_key_that_a_command_reads_from_this_program_is_in_nothing_that_is_sent_or_ke
             assert!(!text.contains(value), "{name} is in what was {what}: {text}");
         }
     }
+}
+
+/// The person says it, and the model says it after them.
+// spec: TRUST-04
+#[test]
+fn a_key_that_is_said_is_neither_kept_nor_printed_nor_sent() {
+    let said = format!("the key is {NAMED}");
+    let spawn = json!({"brief": said, "label": NAMED, "tier": "fast"});
+    let answer = Rule { text: vec![said.clone()], ..Rule::call("read", json!({"path": NAMED})) };
+    let rules = || {
+        let last = Rule { times: 0, ..Rule::text(said.clone()) };
+        vec![answer.clone().and_call("vibe_spawn", spawn.clone()), last]
+    };
+    for output in ["text", "json", "stream-json"] {
+        let (home, server) = talking(&[], rules());
+        let url = server.url();
+        home.configure(&format!(
+            "[model]\nprovider = \"compatible\"\nname = \"m\"\nurl = \"{url}/v1\"\nkey = \"MY_MODEL_KEY\"\n\n[worker.fast]\ncommand = \"true {{brief}}\"\n"
+        ));
+        let args = ["--vibe", "chat", "-p", &said, "--output", output];
+        let ran = home.command(&args).envs(VARIABLES).output().expect("it starts");
+        let printed = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned();
+        let kept = all_of(&home.state());
+        for (what, text) in [("printed", &printed), ("kept", &kept)] {
+            assert!(text.contains("the key is [MY_MODEL_KEY]"), "{what}: {text}");
+            assert!(!text.contains(NAMED), "{what} {output}: {text}");
+        }
+        assert!(!server.requests()[0].body.to_string().contains(NAMED), "it was sent");
+    }
+}
+
+/// The texts of all files below a folder.
+fn all_of(folder: &Path) -> String {
+    let mut kept = String::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => kept += &String::from_utf8_lossy(&fs::read(path).expect("a file")),
+            }
+        }
+    }
+    kept
 }

@@ -148,14 +148,15 @@ fn a_command_is_no_worker_of_less_than_exec_unless_it_takes_its_authority() {
     let plan = |worker: &str| {
         let (results, _) =
             script(&home, &["--vibe", "--surface", "plan", "--worker", worker], &calls);
-        results[1]["data"].clone()
+        results
     };
-    let refused = plan("fast=touch made");
-    assert_eq!(refused["status"], "failed");
-    let said = refused["result"].as_str().expect("words");
+    // Known before anything begins, so nobody is told that it runs.
+    let refused = &plan("fast=touch made")[0]["error"];
+    assert_eq!(refused["code"], "authority_exceeded");
+    let said = refused["message"].as_str().expect("words");
     assert!(said.starts_with("a worker of authority read cannot be this command"), "{said}");
     assert!(!home.checkout.path().join("made").exists());
-    let told = plan("fast=echo {authority} {label}");
+    let told = &plan("fast=echo {authority} {label}")[1]["data"];
     assert_eq!((&told["status"], &told["result"]), (&json!("done"), &json!("read y\n")));
 }
 
@@ -487,4 +488,39 @@ fn who_goes_on_is_told_once_which_workers_are_gone_and_new_ones_have_new_ids() {
     assert!(told.contains("w2 (plums) was killed") && !told.contains("pears"), "{told}");
     let told = tell(&["--continue", "-p", "once more"]);
     assert_eq!(told, "once more");
+}
+
+/// What a worker was not let do is missing in the answer as what the model itself was not, and so is one that was killed.
+// spec: VIBE-06
+#[test]
+fn a_prompt_tells_what_workers_were_refused_and_which_were_killed() {
+    let spawn = |brief: &str| json!({"brief": brief, "label": "a helper", "tier": "fast"});
+    let (home, server) = talking(
+        &[],
+        vec![
+            when("go", Rule::call("vibe_spawn", spawn("write something"))),
+            when("write something", Rule::call("write", json!({"path": "b.txt", "content": "x"}))),
+            when("no approver", Rule::text("I was not let.")),
+            when("is running", Rule::call("vibe_wait", json!({"worker_id": "w1"}))),
+            when(
+                "I was not let",
+                Rule::call("vibe_spawn", json!({"brief": "stay", "label": "idle", "tier": "good"})),
+            ),
+            Rule { times: 0, ..Rule::text("Done.") },
+        ],
+    );
+    let model =
+        format!("provider = \"compatible\"\nname = \"scripted\"\nurl = \"{}/v1\"\n", server.url());
+    home.configure(&format!(
+        "[model]\n{model}\n[worker.fast]\n{model}\n[worker.good]\ncommand = \"sleep 600\"\n"
+    ));
+    let (_, out, said) = once(&home, &["--vibe", "-p", "go", "--output", "json"]);
+    let result: Value = serde_json::from_str(&out).expect("one object");
+    let refused = &result["refused"];
+    assert_eq!(refused[0]["tool"], "write", "{result} {said}");
+    assert_eq!(refused[0]["by"], "w1 (a helper)");
+    assert!(
+        said.contains("refused by w1 (\"a helper\"): write path=b.txt (no_approver)"),
+        "{said}"
+    );
 }

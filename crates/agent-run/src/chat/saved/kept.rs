@@ -15,9 +15,6 @@ use serde::Serialize;
 use super::{Conversations, ENDING, read};
 use crate::state::RUN_PREFIX;
 
-/// So many conversations are listed.
-const LISTED: usize = 50;
-
 /// So many characters of what was said first are in a list.
 const SAID_CHARS: usize = 60;
 
@@ -81,9 +78,10 @@ impl Began {
 }
 
 impl Conversations {
-    /// The conversations here, the last one first.
-    pub(crate) fn list(&self) -> Vec<Listed> {
-        self.all().iter().take(LISTED).filter_map(Saved::listed).collect()
+    /// The conversations here, the last one first: so many, and how many there are.
+    pub(crate) fn list(&self, most: usize) -> (Vec<Listed>, usize) {
+        let all = self.all();
+        (all.iter().take(most).filter_map(Saved::listed).collect(), all.len())
     }
 
     /// The last one: at a terminal, of those that began at one.
