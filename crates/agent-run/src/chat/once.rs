@@ -14,7 +14,10 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{saved::Journal, show::summary};
+use super::{
+    saved::{Journal, Stage},
+    show::summary,
+};
 use crate::{
     args::Printed,
     edge, signals,
@@ -162,6 +165,9 @@ impl Watch for Stream<'_> {
         self.note(&event);
         if let TurnEvent::Message(message) = &event {
             self.journal.add(message);
+        }
+        if let TurnEvent::CallStarted { call_id, .. } = &event {
+            self.journal.stage(call_id, Stage::Begun);
         }
         if self.printed != Printed::StreamJson {
             return;
