@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use agent_tool_core::{Context, Dispatch};
 
-use crate::{Conversation, Model, Retry, Turn, Watch, live::Live, turn};
+use crate::{Conversation, Model, Retry, Stop, Turn, Watch, live::Live, turn};
 
 /// How many steps a turn has unless the host says otherwise.
 pub const STEPS: u32 = 200;
@@ -89,7 +89,18 @@ impl Agent {
     /// and the conversation is left valid, with the text as far as it came and with a result for each
     /// call, which says what is known of it. It needs tokio's timers.
     pub async fn turn(&self, conversation: &mut Conversation, watch: &dyn Watch) -> Turn {
-        let mut live = Live::new(conversation, watch, self.model.name().to_owned());
+        self.turn_until(conversation, watch, &Stop::new()).await
+    }
+
+    /// The same, and once `stop` is set nothing more begins.
+    pub async fn turn_until(
+        &self,
+        conversation: &mut Conversation,
+        watch: &dyn Watch,
+        stop: &Stop,
+    ) -> Turn {
+        let model = self.model.name().to_owned();
+        let mut live = Live::new(conversation, watch, model, stop.clone());
         let end = turn::drive(self, &mut live).await;
         live.finish(end)
     }

@@ -14,7 +14,7 @@ use futures::{StreamExt, stream::FuturesUnordered};
 use serde_json::{Map, Value};
 
 use crate::{
-    Agent, Call, CallResult, RawCall, StopReason, TurnEvent, Watch,
+    Agent, Call, CallResult, RawCall, Stop, StopReason, TurnEvent, Watch,
     ids::Ids,
     live::Live,
     message::{malformed, repeated_id},
@@ -73,6 +73,7 @@ pub(crate) async fn run(
 ) {
     let calls: Vec<Call> = checked.iter().map(|checked| checked.call.clone()).collect();
     let started = live.open(&calls);
+    let stop = live.stop.clone();
     let mut waiting = checked.into_iter().enumerate().peekable();
     while let Some(first) = waiting.next() {
         let overlaps = may_overlap(&first.1, tools);
@@ -83,12 +84,14 @@ pub(crate) async fn run(
         let mut group = group.into_iter();
         let mut running: FuturesUnordered<_> = FuturesUnordered::new();
         for (index, checked) in group.by_ref().take(PARALLEL_CALLS) {
-            running.push(one(agent, live.watch, index, checked, Arc::clone(&started)));
+            running.push(one(agent, live.watch, index, checked, (&started, &stop)));
         }
         while let Some((index, result)) = running.next().await {
-            live.record(index, result);
+            if let Some(result) = result {
+                live.record(index, result);
+            }
             if let Some((index, checked)) = group.next() {
-                running.push(one(agent, live.watch, index, checked, Arc::clone(&started)));
+                running.push(one(agent, live.watch, index, checked, (&started, &stop)));
             }
         }
     }
@@ -99,13 +102,17 @@ fn may_overlap(checked: &Checked, tools: &[ToolSpec]) -> bool {
     checked.refused.is_some() || spec.is_none_or(|spec| spec.parallel)
 }
 
+/// Makes a call; none once the turn is to end.
 async fn one(
     agent: &Agent,
     watch: &dyn Watch,
     index: usize,
     checked: Checked,
-    started: Arc<[AtomicBool]>,
-) -> (usize, CallResult) {
+    (started, stop): (&[AtomicBool], &Stop),
+) -> (usize, Option<CallResult>) {
+    if stop.is_set() {
+        return (index, None);
+    }
     let Checked { call, refused } = checked;
     let (call_id, name) = (CallId::new(call.id.as_str()), call.name.clone());
     started[index].store(true, Ordering::Relaxed);
@@ -125,5 +132,5 @@ async fn one(
     let told = CallResult::of(&call, &result);
     let result = Arc::new(result);
     watch.event(TurnEvent::CallFinished { call_id, name, result, took: since.elapsed() });
-    (index, told)
+    (index, Some(told))
 }

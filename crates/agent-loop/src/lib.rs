@@ -8,6 +8,7 @@ mod event;
 mod ids;
 mod images;
 mod live;
+mod marks;
 mod message;
 mod model;
 #[cfg(feature = "providers")]
@@ -16,6 +17,7 @@ mod repair;
 mod repeats;
 mod retry;
 mod shorten;
+mod stop;
 mod tokens;
 mod turn;
 mod usage;
@@ -32,5 +34,6 @@ pub use crate::{
     repair::Repairs,
     repeats::{REPEATS_ENDED, REPEATS_TOLD},
     retry::{Retry, UNKNOWN_HOST_TIMES},
+    stop::Stop,
     usage::{Count, Tally, Usage},
 };

@@ -8,7 +8,8 @@ use std::sync::{
 use agent_tool_core::Part;
 
 use crate::{
-    Answer, Call, CallResult, Conversation, End, Message, StopReason, Tally, Turn, TurnEvent, Watch,
+    Answer, Call, CallResult, Conversation, End, Message, Stop, StopReason, Tally, Turn, TurnEvent,
+    Usage, Watch, marks,
 };
 
 /// Holds the conversation during a turn. However the turn ends, being dropped included, what came is
@@ -16,10 +17,13 @@ use crate::{
 pub(crate) struct Live<'a> {
     pub(crate) conversation: &'a mut Conversation,
     pub(crate) watch: &'a dyn Watch,
+    pub(crate) stop: Stop,
     pub(crate) model: String,
     /// The answer as far as it came.
     pub(crate) text: String,
     pub(crate) tally: Tally,
+    /// What a request that is under way used, as far as it is known.
+    pub(crate) asked: Option<Usage>,
     pub(crate) steps: u32,
     last_text: String,
     open: Option<Open>,
@@ -38,13 +42,16 @@ impl<'a> Live<'a> {
         conversation: &'a mut Conversation,
         watch: &'a dyn Watch,
         model: String,
+        stop: Stop,
     ) -> Self {
         Self {
             conversation,
             watch,
+            stop,
             model,
             text: String::new(),
             tally: Tally::default(),
+            asked: None,
             steps: 0,
             last_text: String::new(),
             open: None,
@@ -115,12 +122,18 @@ impl<'a> Live<'a> {
 
     fn leave(&mut self, end: End) {
         self.over = true;
+        // Who is cut off is paid all the same.
+        let usage = self.asked.take().inspect(|usage| self.tally.add(usage)).unwrap_or_default();
         if !self.text.is_empty() {
             let text = std::mem::take(&mut self.text);
             self.answered(Answer {
                 text,
                 model: self.model.clone(),
-                stop: Some(StopReason::Interrupted),
+                stop: Some(match end {
+                    End::Cancelled => StopReason::Interrupted,
+                    _ => StopReason::Other(marks::CONNECTION.to_owned()),
+                }),
+                usage,
                 ..Answer::default()
             });
         }

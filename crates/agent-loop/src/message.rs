@@ -149,7 +149,14 @@ impl CallResult {
 
     /// What is said of a call that was not made since another one was interrupted.
     pub(crate) fn not_started(call: &Call) -> Self {
-        let text = "not made: the step was interrupted before its turn came; nothing was done";
+        Self::not_made(call, "the step was interrupted before its turn came")
+    }
+
+    /// What is said of a call of which a host knows that it never began, and why: for a conversation that was killed, before
+    /// it is [repaired](crate::Conversation::repair).
+    #[must_use]
+    pub fn not_made(call: &Call, why: &str) -> Self {
+        let text = format!("not made: {why}; nothing was done");
         Self::new(call, Outcome::NotStarted, vec![Part::text(text)])
     }
 

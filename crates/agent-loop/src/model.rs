@@ -139,7 +139,7 @@ pub enum StopReason {
     OutputLimit,
     /// The model or its provider refused.
     Refused,
-    /// The answer was cut off: by a person, or by a connection that broke.
+    /// The answer was cut off by who asked for it: the turn was cancelled.
     Interrupted,
     /// Another reason, in the provider's words.
     Other(String),

@@ -10,6 +10,7 @@ use crate::{
     ids::Ids,
     images,
     live::Live,
+    marks,
     repeats::Repeats,
     tokens,
     window::{Fitted, TooLong},
@@ -46,6 +47,9 @@ pub(crate) async fn drive(agent: &Agent, live: &mut Live<'_>) -> End {
     let mut repeats = Repeats::default();
     let mut budget = budget(agent);
     for step in 1..=agent.steps {
+        if live.stop.is_set() {
+            return End::Cancelled;
+        }
         // The surface may have changed since the last step.
         let tools = agent.dispatch.specs();
         let heard = match ask(agent, live, &tools, step, &mut budget).await {
@@ -182,12 +186,14 @@ async fn attempt(
     fitted: Fitted,
 ) -> Result<Heard, ModelError> {
     let limits = agent.model.limits();
-    let messages = if limits.images { fitted.messages } else { images::left_out(fitted.messages) };
+    let messages = marks::marked(fitted.messages);
+    let messages = if limits.images { messages } else { images::left_out(messages) };
     let request =
         Request { system: &agent.system, messages: &messages, tools, output: limits.output };
     let mut stream = agent.model.stream(request);
     let mut heard = Heard::default();
     let mut begun = false;
+    live.asked = Some(Usage::default());
     let error = loop {
         match tokio::time::timeout(agent.silence, stream.next()).await {
             Err(_) => break ModelError::silent(agent.silence),
@@ -198,10 +204,13 @@ async fn attempt(
                 hear(live, &mut heard, delta);
             }
         }
+        live.asked = Some(heard.usage);
         if heard.stop.is_some() {
+            live.asked = None;
             return Ok(heard);
         }
     };
+    live.asked = None;
     if begun {
         // The provider counts what it wrote before it broke off, and says it as far as it says it.
         live.tally.add(&heard.usage);

@@ -6,6 +6,9 @@ use agent_tool_core::{Card, CardKind, CardOption, Effect, Reply};
 /// What skips a card.
 const SKIP: &str = "s";
 
+/// The same in words.
+const SKIP_IN_WORDS: &str = "skip";
+
 /// Before a number or a letter of the card's own it means that, whatever labels there are.
 const BY_PLACE: char = '#';
 
@@ -105,7 +108,11 @@ fn meanings(card: &Card, word: &str) -> Vec<Meaning> {
     let effect = effect.and_then(|(.., effect)| does(card, *effect));
     let labels =
         (1..).zip(&card.options).filter(|(_, option)| option.label.trim().to_lowercase() == word);
-    let mut all: Vec<Meaning> = (word == SKIP).then_some(Meaning::Skip).into_iter().collect();
+    let mut all: Vec<Meaning> = [SKIP, SKIP_IN_WORDS]
+        .contains(&word.as_str())
+        .then_some(Meaning::Skip)
+        .into_iter()
+        .collect();
     let options = number.map(Meaning::Number).into_iter().chain(effect.map(Meaning::Word));
     for meaning in options.chain(labels.map(|(number, _)| Meaning::Label(number))) {
         if !all.iter().any(|other| index_of(*other) == index_of(meaning)) {
@@ -208,6 +215,7 @@ mod tests {
         (card.several, card.free_text) = (true, true);
         let both = Reply::Chosen { options: vec!["1".into(), "2".into()], text: None };
         assert_eq!(read_answer(&card, "1, 2"), Ok(both));
+        assert_eq!(read_answer(&card, "Skip"), Ok(Reply::Skipped));
         for words in ["neither", "1 and more", "#1", "3", "1 3"] {
             let typed = Reply::Chosen { options: Vec::new(), text: Some(words.into()) };
             assert_eq!(read_answer(&card, words), Ok(typed));

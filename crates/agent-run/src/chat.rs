@@ -146,6 +146,12 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
             turns.show(number);
         }
     });
+    let noted = Arc::downgrade(&turns);
+    cards.notes_stages_by(move |call, stage| {
+        if let Some(turns) = noted.upgrade() {
+            turns.journal().stage(call, stage);
+        }
+    });
     let agent = agent(&assembled, model);
     let crew = assembled.workers.clone().map(|workers| {
         Crew::watched(workers, config.workers.consent(), screen.clone(), &assembled.run)

@@ -4,9 +4,10 @@ use std::sync::{
 };
 
 use agent_loop::{
-    Conversation, Delta, Message, ModelErrorKind, Outcome, StopReason, TurnEvent, Unwatched,
+    Conversation, Delta, Message, ModelErrorKind, Outcome, Stop, StopReason, TurnEvent, Unwatched,
+    Usage,
 };
-use agent_tool_core::{Tier, ToolOutput, ToolSpec};
+use agent_tool_core::{ErrorKind, Tier, ToolError, ToolOutput, ToolSpec};
 use tokio::sync::Notify;
 
 use crate::support::{
@@ -60,6 +61,36 @@ pub(crate) async fn a_turn_dropped_in_the_middle_of_a_text_keeps_the_text() {
         ("I was about to", &Some(StopReason::Interrupted))
     );
     assert_eq!(conversation.last_text(), "I was about to");
+    // What the provider did not say is unknown, and not nothing.
+    let Some(TurnEvent::TurnEnded { tally, .. }) = events.last() else { panic!("an end") };
+    assert_eq!((tally.answers, tally.input.unknown, tally.output.unknown), (1, 1, 1));
+}
+
+pub(crate) async fn a_model_is_told_that_its_answer_was_cut_off_and_what_is_known_is_counted() {
+    let mut usage = Usage::new(70, 0);
+    usage.output = None;
+    let cut = vec![
+        Move::Give(Delta::Usage(usage)),
+        Move::Give(Delta::Text("I was about to".into())),
+        Move::Hang,
+    ];
+    let model = Scripted::new([cut, says("As I said.")]);
+    let agent = agent(&model, &Toolbox::new());
+    let mut conversation = Conversation::new();
+    let events =
+        dropped_at(&agent, &mut conversation, |event| matches!(event, TurnEvent::Text(_))).await;
+    let Some(TurnEvent::TurnEnded { tally, .. }) = events.last() else { panic!("an end") };
+    assert_eq!((tally.answers, tally.input.exact(), tally.output.exact()), (1, Some(70), None));
+    ask(&agent, &mut conversation, "go on").await;
+    let sent = &model.seen()[1].messages;
+    let Message::User { parts } = &**sent.last().unwrap() else { panic!("the person's") };
+    assert_eq!(
+        text(parts),
+        "(the person interrupted your answer above before it was complete; what stands there is all that came of it)\ngo on"
+    );
+    // It is kept as it was said.
+    let Message::User { parts } = &*conversation.messages()[2] else { panic!("the person's") };
+    assert_eq!(text(parts), "go on");
 }
 
 pub(crate) async fn a_turn_dropped_in_the_middle_of_calls_says_what_is_known_of_each() {
@@ -174,4 +205,42 @@ pub(crate) async fn a_turn_that_was_never_begun_changes_nothing() {
     let before = conversation.clone();
     drop(agent(&model, &Toolbox::new()).turn(&mut conversation, &Unwatched));
     assert_eq!(conversation, before);
+}
+
+/// As at a card where Ctrl-C is pressed: the call that asks has its answer, and nothing behind it begins.
+pub(crate) async fn a_turn_that_is_stopped_begins_nothing_more() {
+    for parallel in [false, true] {
+        let (stop, toolbox) = (Stop::new(), Toolbox::new());
+        let set = stop.clone();
+        toolbox.add(ToolSpec::new("ask", Tier::Read, "Asks.").exclusive(), move |_| {
+            set.set();
+            async { Err(ToolError::new(ErrorKind::Cancelled, "interrupted", "they left")) }
+        });
+        let spec = ToolSpec::new("write", Tier::Write, "Writes.");
+        let spec = if parallel { spec } else { spec.exclusive() };
+        toolbox.add(spec, |_| async { Ok(ToolOutput::text("written")) });
+        let model = Scripted::new([calls(&[
+            ("a", "read", "{}"),
+            ("b", "ask", "{}"),
+            ("c", "write", "{}"),
+            ("d", "write", "no JSON"),
+        ])]);
+        let mut conversation = Conversation::new();
+        conversation.push_user("go");
+        let agent = agent(&model, &toolbox);
+        let turn = agent.turn_until(&mut conversation, &Unwatched, &stop).await;
+        assert_eq!((turn.end.sentence().as_str(), turn.steps), ("cancelled", 1));
+        assert_eq!(toolbox.names(), ["read", "ask"]);
+        let not_made = "not made: the step was interrupted before its turn came; nothing was done";
+        let told = told(conversation.messages());
+        assert_eq!(
+            told.iter().map(|(outcome, _)| *outcome).collect::<Vec<_>>(),
+            [Outcome::Ok, Outcome::Error, Outcome::NotStarted, Outcome::NotStarted,]
+        );
+        assert!(told[2..].iter().all(|(_, text)| text == not_made), "{told:?}");
+        // Nothing is asked either.
+        conversation.push_user("go on");
+        agent.turn_until(&mut conversation, &Unwatched, &stop).await;
+        assert_eq!(model.seen().len(), 1);
+    }
 }

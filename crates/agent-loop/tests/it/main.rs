@@ -71,10 +71,12 @@ fn main() {
             a_conversation_that_the_provider_finds_too_long_is_shortened;
         cancel:
             a_turn_dropped_in_the_middle_of_a_text_keeps_the_text
+            a_model_is_told_that_its_answer_was_cut_off_and_what_is_known_is_counted
             a_turn_dropped_in_the_middle_of_calls_says_what_is_known_of_each
             a_turn_dropped_in_a_wait_leaves_nothing_behind
             a_cancelled_conversation_goes_on
-            a_turn_that_was_never_begun_changes_nothing;
+            a_turn_that_was_never_begun_changes_nothing
+            a_turn_that_is_stopped_begins_nothing_more;
         conversation:
             an_open_call_is_answered_with_what_is_known_of_it
             results_without_a_call_and_empty_messages_go

@@ -10,11 +10,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use agent_loop::Stop;
 use agent_tool_core::{BoxFuture, CallId, Card, CardError, CardKind, CardPort, Reply};
 use tokio::sync::{Notify, oneshot};
 
 use super::{
     editor::{For, Line, LineEditor, PAUSE},
+    saved::Stage,
     screen::Screen,
     typed::{Command, Typed, command_behind},
 };
@@ -48,8 +50,13 @@ const LOOK: Duration = Duration::from_millis(50);
 /// What whoever asked is told where Ctrl-C was pressed at its card.
 const INTERRUPTED: &str = "the person pressed Ctrl-C at the card, which interrupted the step: they said neither yes nor no";
 
+/// The same where the input ended, such as by Ctrl-D.
+const LEFT: &str =
+    "the person left at the card, which interrupted the step: they said neither yes nor no";
+
 /// The same for a call of the agent's whose card was not up yet.
-const UNSEEN: &str = "the person pressed Ctrl-C, which interrupted the step before this card came up: they said neither yes nor no";
+const UNSEEN: &str =
+    "the person interrupted the step before this card came up: they said neither yes nor no";
 
 /// What is said of a card that nobody answered and nobody waits for any more.
 const GONE: &str = "whoever asked does not wait for it any more";
@@ -67,6 +74,10 @@ struct Inner {
     at_work: AtomicBool,
     /// Somebody pressed Ctrl-C at a card.
     interrupted: Notify,
+    /// Ends the turn: set before a card is answered, so that nothing begins behind it.
+    stop: Mutex<Stop>,
+    /// Whether the input ended at a card.
+    left: AtomicBool,
     /// Whether the agent's cards are not shown any more, since the turn ends.
     refuses: AtomicBool,
     /// Who may read lines: a card until it is answered, or the conversation.
@@ -80,6 +91,8 @@ struct Inner {
     ends_with: Mutex<Option<CallId>>,
     /// Shows a call, the last one without a number.
     opens: Mutex<Option<Opens>>,
+    /// Notes that a call of the agent's waits for leave, and that it does not any more.
+    stages: Mutex<Option<Arc<Stages>>>,
     /// The calls whose permission was asked for: what they would do was shown.
     shown: Mutex<HashSet<CallId>>,
     /// The card that is up.
@@ -100,6 +113,20 @@ enum Asking {
 
 type Opens = Box<dyn Fn(Option<usize>) + Send>;
 
+type Stages = dyn Fn(&CallId, Stage) + Send + Sync;
+
+/// A call that waits for leave. However it is told to go on, it may act from then on.
+struct WaitsForLeave {
+    notes: Arc<Stages>,
+    call: CallId,
+}
+
+impl Drop for WaitsForLeave {
+    fn drop(&mut self) {
+        (self.notes)(&self.call, Stage::Begun);
+    }
+}
+
 /// A card that came up while somebody typed.
 struct Waiting {
     card: Card,
@@ -113,6 +140,8 @@ impl ChatCards {
             screen,
             at_work: AtomicBool::new(false),
             interrupted: Notify::new(),
+            stop: Mutex::default(),
+            left: AtomicBool::new(false),
             refuses: AtomicBool::new(false),
             reads: tokio::sync::Mutex::new(()),
             waiting: Mutex::new(None),
@@ -121,6 +150,7 @@ impl ChatCards {
             asking: Mutex::default(),
             ends_with: Mutex::new(None),
             opens: Mutex::new(None),
+            stages: Mutex::new(None),
             shown: Mutex::default(),
             up: Mutex::default(),
             explained: Mutex::default(),
@@ -135,6 +165,16 @@ impl ChatCards {
         *lock(&self.inner.ends_with) = None;
         self.inner.refuses.store(false, Ordering::SeqCst);
         self.inner.editor.at_work(at_work);
+    }
+
+    /// Has Ctrl-C and the end of the input at a card end the turn by this, before its call goes on.
+    pub(crate) fn stops(&self, stop: &Stop) {
+        *lock(&self.inner.stop) = stop.clone();
+    }
+
+    /// Whether the person left at a card, by the end of the input.
+    pub(crate) fn is_left(&self) -> bool {
+        self.inner.left.load(Ordering::SeqCst)
     }
 
     /// Has the agent's cards that were not up yet refused, since the turn ends: then it is known that their calls did not run.
@@ -199,7 +239,7 @@ impl ChatCards {
             match self.until_nobody_types(card, &before).await {
                 Waited::Free => {}
                 Waited::Answered(reply) => break Some(Ok(reply)),
-                Waited::Interrupted => break Some(Err(self.interrupt(card))),
+                Waited::Interrupted => break Some(Err(self.interrupt(card, INTERRUPTED))),
                 Waited::TurnEnded => break None,
             }
             gone.prompted = true;
@@ -209,21 +249,29 @@ impl ChatCards {
                     Err(hint) => inner.screen.aside(&hint),
                 },
                 Line::Begun => gone.prompted = false,
-                Line::Interrupted | Line::ThrownAway => break Some(Err(self.interrupt(card))),
-                Line::End => break Some(Ok(Reply::Withdrawn)),
+                Line::Interrupted | Line::ThrownAway => {
+                    break Some(Err(self.interrupt(card, INTERRUPTED)));
+                }
+                Line::End => {
+                    inner.left.store(true, Ordering::SeqCst);
+                    break Some(Err(self.interrupt(card, LEFT)));
+                }
             }
         };
         gone.answered = true;
         reply
     }
 
-    /// Ends the turn for Ctrl-C at a card. A call of the agent's own has its result first: it is known that it did not run.
-    fn interrupt(&self, card: &Card) -> CardError {
+    /// Ends the turn for Ctrl-C at a card: before the card is answered, so that no call behind it begins. A call of the agent's
+    /// own has its result first: it is known that it did not run.
+    fn interrupt(&self, card: &Card, why: &str) -> CardError {
+        lock(&self.inner.stop).set();
+        self.refuse_unseen();
         match card.asked_by.is_empty() {
             true => *lock(&self.inner.ends_with) = Some(card.call_id.clone()),
             false => self.inner.interrupted.notify_one(),
         }
-        CardError::new(INTERRUPTED)
+        CardError::new(why)
     }
 
     /// Takes Ctrl-C for a card of the agent's that waits until nobody types; says whether there is one.
@@ -287,6 +335,19 @@ impl ChatCards {
     /// Has this show calls that are asked for at a card.
     pub(crate) fn opens_by(&self, opens: impl Fn(Option<usize>) + Send + 'static) {
         *lock(&self.inner.opens) = Some(Box::new(opens));
+    }
+
+    /// Has this note how far calls are that wait for leave.
+    pub(crate) fn notes_stages_by(&self, notes: impl Fn(&CallId, Stage) + Send + Sync + 'static) {
+        *lock(&self.inner.stages) = Some(Arc::new(notes));
+    }
+
+    /// Notes that a call of the agent's waits for leave, until what is given is dropped.
+    fn waits_for_leave(&self, card: &Card) -> Option<WaitsForLeave> {
+        let own = card.kind == CardKind::Permission && card.asked_by.is_empty();
+        let notes = lock(&self.inner.stages).clone().filter(|_| own)?;
+        notes(&card.call_id, Stage::AtCard);
+        Some(WaitsForLeave { notes, call: card.call_id.clone() })
     }
 
     /// Waits while somebody types something else, which may be the rest of a line and is no answer. Only what is typed as
@@ -466,6 +527,7 @@ impl CardPort for ChatCards {
 
     fn present(&self, card: Card) -> BoxFuture<'_, Result<Reply, CardError>> {
         Box::pin(async move {
+            let _waits = self.waits_for_leave(&card);
             if self.inner.at_work.load(Ordering::SeqCst)
                 && let Some(reply) = self.ask_here(&card).await
             {

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::{
     discreet::Discreet,
-    saved::Journal,
+    saved::{Journal, Stage},
     show::{NOTHING, summary},
 };
 use crate::{
@@ -312,6 +312,9 @@ impl Watch for Once<'_> {
         self.note(&event);
         if let TurnEvent::Message(message) = &event {
             self.journal.add(message);
+        }
+        if let TurnEvent::CallStarted { call_id, .. } = &event {
+            self.journal.stage(call_id, Stage::Begun);
         }
         if self.printed != Printed::StreamJson {
             return;

@@ -3,6 +3,7 @@
 
 mod kept;
 mod note;
+mod stage;
 
 use std::{
     fs,
@@ -12,15 +13,17 @@ use std::{
 };
 
 use agent_loop::{Conversation, Message};
-use agent_tool_core::Secrets;
+use agent_tool_core::{CallId, Secrets};
 use agent_vibe::Workers;
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+pub(crate) use self::stage::Stage;
 use self::{
     kept::{Began, Saved},
     note::{Note, NoteLine},
+    stage::{StageLine, Stages},
 };
 use crate::{
     args::Chat,
@@ -225,6 +228,11 @@ impl Journal {
         self.note();
     }
 
+    /// Notes how far a call is: before it acts, so that it is known after a kill whether it may have.
+    pub(crate) fn stage(&self, call: &CallId, stage: Stage) {
+        self.write(&StageLine { call: call.as_str().to_owned(), stage });
+    }
+
     /// Notes how the workers stand, where that is news.
     fn note(&self) {
         let mut crew = self.crew();
@@ -265,17 +273,24 @@ impl Drop for Journal {
 enum Line {
     Message(Message),
     Note(NoteLine),
+    Stage(StageLine),
 }
 
 /// A line that broke off, such as by a full disk or a power cut, ends what is read.
 fn read(file: &fs::File) -> Result<(Conversation, Note)> {
     let lines = io::BufReader::new(file).lines().map_while(Result::ok);
-    let (mut messages, mut last) = (Vec::new(), Note::default());
+    let (mut messages, mut last, mut stages) = (Vec::new(), Note::default(), Stages::default());
     for line in lines.map_while(|line| serde_json::from_str(&line).ok()) {
         match line {
-            Line::Message(message) => messages.push(Arc::new(message)),
+            Line::Message(message) => {
+                messages.push(Arc::new(message));
+                stages = Stages::default();
+            }
+            Line::Stage(line) => stages.note(line),
             Line::Note(NoteLine { note }) => last = note,
         }
     }
+    let not_made = messages.last().and_then(|last| stages.not_made(last));
+    messages.extend(not_made.map(Arc::new));
     Ok((Conversation::from_messages(messages), last))
 }

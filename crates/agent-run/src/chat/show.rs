@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agent_loop::{Conversation, End, Message, Outcome, TurnEvent, Watch};
+use agent_loop::{Conversation, End, Message, Outcome, Tally, TurnEvent, Watch};
 use agent_tiers::{LiveCall, Run, WaitsFor, Watcher, What};
 use agent_tool_core::{CallId, Event, Part, ToolResult, clip};
 use serde_json::Value;
@@ -15,7 +15,7 @@ use super::{
     calls::{Calls, Head},
     cards::ChatCards,
     layout::{self, Seen},
-    saved::Journal,
+    saved::{Journal, Stage},
     screen::Screen,
 };
 use crate::{
@@ -72,6 +72,8 @@ struct State {
     model: Option<(String, Instant)>,
     /// Whether the model's answer has anything in it so far.
     answers: bool,
+    /// What turns used since it was taken.
+    tally: Tally,
     /// What calls of the run write, during a turn.
     written: Option<Watcher>,
 }
@@ -86,7 +88,14 @@ impl Turns {
         before: &Conversation,
     ) -> Self {
         let (calls, again) = (Calls::of(before, head), Again::default());
-        let state = Mutex::new(State { calls, again, model: None, answers: false, written: None });
+        let state = Mutex::new(State {
+            calls,
+            again,
+            model: None,
+            answers: false,
+            tally: Tally::default(),
+            written: None,
+        });
         Self { screen, cards, pictures, journal, state }
     }
 
@@ -114,6 +123,11 @@ impl Turns {
     pub(crate) fn unknown(&self) -> (Vec<String>, usize) {
         let state = self.state();
         (state.calls.unknown().map(|call| call.head.row.clone()).collect(), state.calls.len())
+    }
+
+    /// What turns used since this was asked last, those that were cut off too.
+    pub(crate) fn take_tally(&self) -> Tally {
+        std::mem::take(&mut self.state().tally)
     }
 
     /// Keeps what the person said.
@@ -322,7 +336,10 @@ impl Watch for Turns {
                 }
                 self.screen.piece(&new.text);
             }
-            TurnEvent::CallStarted { call_id, name, args } => self.started(&call_id, &name, &args),
+            TurnEvent::CallStarted { call_id, name, args } => {
+                self.journal.stage(&call_id, Stage::Begun);
+                self.started(&call_id, &name, &args);
+            }
             TurnEvent::CallFinished { call_id, name, result, took } => {
                 self.finished(&call_id, &name, &result, took);
                 self.cards.finished(&call_id);
@@ -346,11 +363,12 @@ impl Watch for Turns {
                     None => self.journal.add(&message),
                 }
             }
-            TurnEvent::TurnEnded { end, .. } => {
+            TurnEvent::TurnEnded { end, tally } => {
                 self.screen.end_text();
                 self.cut_off();
                 let mut state = self.state();
                 (state.written, state.again) = (None, Again::default());
+                state.tally.merge(&tally);
                 let nothing = matches!(end, End::Done) && !state.answers;
                 drop(state);
                 if nothing {

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agent_loop::{Agent, Conversation, Message, Tally};
+use agent_loop::{Agent, Conversation, End, Message, Outcome, Stop, Tally};
 use agent_tiers::{Run, Surface, WaitsFor};
 use agent_tool_core::{Dispatch as _, Part, Secrets, clip, counted};
 use anyhow::Result;
@@ -27,6 +27,7 @@ use super::{
 };
 use crate::{
     assemble::{Assembled, end_workers},
+    edge,
     style::{FAINT, STRONG, in_style, remark},
     trust::Trust,
     visible::readable,
@@ -110,6 +111,9 @@ impl Talk {
                 format!("{head}: cut off when the program ended; whether it acted is not known");
             self.screen.line(&said);
         }
+        for said in not_made(&self.conversation) {
+            self.screen.line(&said);
+        }
         let last = readable(self.conversation.last_text());
         if !last.is_empty() {
             self.screen.piece(&last);
@@ -129,6 +133,9 @@ impl Talk {
                 Typed::Said(said) => {
                     self.turns.journal().say(&mut self.conversation, said);
                     if self.turn(&mut interrupts).await == Ended::Interrupted {
+                        if self.cards.is_left() {
+                            break;
+                        }
                         pressed.now();
                         let came_back = self.editor.ahead().is_begun();
                         self.screen.aside(if came_back { CAME_BACK } else { LEAVES });
@@ -181,6 +188,8 @@ impl Talk {
         // A press from before this turn, such as at the card about trust, ends none.
         let _ = tokio::time::timeout(Duration::ZERO, self.cards.interrupted()).await;
         self.cards.at_work(true);
+        let stop = Stop::new();
+        self.cards.stops(&stop);
         let ended = {
             // Its conversation is the turn's; what only looks needs none.
             let looks = Looks {
@@ -196,7 +205,7 @@ impl Talk {
             };
             let discreet = Discreet::new(&*self.turns, &self.secrets);
             let work = show_work(&looks, self.editor.ahead());
-            let mut turn = pin!(self.agent.turn(&mut self.conversation, &discreet));
+            let mut turn = pin!(self.agent.turn_until(&mut self.conversation, &discreet, &stop));
             let mut work = pin!(work);
             let mut leaves = None;
             loop {
@@ -222,16 +231,12 @@ impl Talk {
         };
         self.screen.below(Vec::new());
         self.cards.at_work(false);
-        match ended {
-            Some(turn) => {
-                self.tally.merge(&turn.tally);
-                Ended::ByItself
-            }
-            None => {
-                self.editor.ahead().unsay();
-                Ended::Interrupted
-            }
+        self.tally.merge(&self.turns.take_tally());
+        if ended.is_some_and(|turn| !matches!(turn.end, End::Cancelled)) {
+            return Ended::ByItself;
         }
+        self.editor.ahead().unsay();
+        Ended::Interrupted
     }
 
     /// The end of the run: its workers are gone, and what was called is on record.
@@ -321,6 +326,22 @@ fn looking(line: &str) -> Option<(String, Command)> {
 
 fn in_a_row(text: &str) -> String {
     readable(text).replace('\n', " ⏎ ")
+}
+
+/// The calls of the last answer that were not made, each in a row.
+fn not_made(conversation: &Conversation) -> Vec<String> {
+    let Some(Message::Tool { results }) = conversation.messages().last().map(|last| &**last) else {
+        return Vec::new();
+    };
+    let not_made = results.iter().filter(|result| result.outcome == Outcome::NotStarted);
+    let rows = not_made.map(|result| {
+        let said = result.parts.iter().find_map(|part| match part {
+            Part::Text { text } => text.lines().next(),
+            _ => None,
+        });
+        format!("{}: {}", edge::word(&result.name), readable(said.unwrap_or_default()))
+    });
+    rows.collect()
 }
 
 /// What the person said last.

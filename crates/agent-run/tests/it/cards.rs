@@ -280,3 +280,112 @@ fn it_is_said_that_nobody_is_asked_before_what_a_command_worker_does() {
     terminal.agent_run("--vibe --worker 'fast=cat {brief}' chat");
     terminal.until("the consent", said);
 }
+
+/// One answer with a question and, behind it, what writes and needs no card.
+fn asks_and_writes() -> Rule {
+    Rule::call("ask_user", json!({"question": "May I touch?"}))
+        .and_call("write", json!({"path": "one.txt", "content": "new"}))
+        .and_call("write", json!({"path": "two.txt", "content": "new"}))
+}
+
+// spec: ASK-03, TIER-07
+#[test]
+fn nothing_behind_a_card_begins_once_ctrl_c_was_pressed_at_it() {
+    let (home, server) = talking(&[], vec![when("begin", asks_and_writes()), done()]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("--approve all chat");
+    for round in 1..=10 {
+        terminal.says("begin");
+        terminal.until_card();
+        terminal.presses("C-c");
+        let screen = terminal.shows_times("Ctrl-C once more within 5 s leaves", round);
+        assert!(!screen.contains("] write"), "{screen}");
+        terminal.says("go on");
+        terminal.shows_times("All is said.", round);
+        for path in ["one.txt", "two.txt"] {
+            assert!(!home.checkout.path().join(path).exists(), "{path}\n{}", terminal.screen());
+        }
+    }
+    let last = server.requests().pop().expect("a request");
+    let told = serde_json::to_string(last.messages()).expect("JSON");
+    assert_eq!(told.matches("before its turn came; nothing was done").count(), 20, "{told}");
+    assert!(!told.contains("whether it acted is unknown"), "{told}");
+}
+
+/// The next calls need cards of their own: they are not put up.
+#[test]
+fn ctrl_c_at_a_permission_puts_up_no_next_card() {
+    let two = Rule::call("shell", json!({"command": "touch one"}))
+        .and_call("shell", json!({"command": "touch two"}))
+        .and_call("write", json!({"path": "three", "content": "new"}));
+    let (home, server) = talking(&[], vec![when("two", two), done()]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    terminal.says("two");
+    terminal.until_card();
+    terminal.presses("C-c");
+    let screen = terminal.shows("Ctrl-C once more within 5 s leaves");
+    assert_eq!(screen.matches("┌ permission").count(), 1, "{screen}");
+    assert!(!screen.contains("press Enter"), "{screen}");
+    terminal.says("go on");
+    terminal.shows("All is said.");
+    let last = server.requests().pop().expect("a request");
+    let told = serde_json::to_string(last.messages()).expect("JSON");
+    assert!(told.contains("pressed Ctrl-C at the card"), "{told}");
+    assert!(!told.contains("whether it acted is unknown"), "{told}");
+}
+
+// spec: ASK-03
+#[test]
+fn ctrl_d_at_a_card_leaves_and_nothing_behind_it_begins() {
+    let (home, server) = talking(&[], vec![when("begin", asks_and_writes()), done()]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("--approve all chat");
+    terminal.says("begin");
+    terminal.until_card();
+    terminal.presses("C-d");
+    let screen = terminal.shows("status 0");
+    assert!(!screen.contains("All is said.") && !screen.contains("] write"), "{screen}");
+    assert_eq!(server.requests().len(), 1);
+    for path in ["one.txt", "two.txt"] {
+        assert!(!home.checkout.path().join(path).exists(), "{path}");
+    }
+}
+
+#[test]
+fn after_a_kill_at_a_card_it_is_known_that_nothing_was_done() {
+    let calls = Rule::call("read", json!({"path": "a.txt"}))
+        .and_call("shell", json!({"command": "touch one"}))
+        .and_call("shell", json!({"command": "touch two"}))
+        .and_call("write", json!({"path": "three", "content": "new"}));
+    let (home, server) = talking(&[("a.txt", "hello")], vec![when("work", calls), done()]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    terminal.says("work");
+    terminal.until_card();
+    let agent = terminal.child().to_string();
+    let killed = std::process::Command::new("kill").args(["-9", &agent]).status();
+    assert!(killed.expect("it runs").success());
+    terminal.shows("status 137");
+    // The line editor left the terminal as it had set it.
+    terminal.begins("stty sane; clear");
+    terminal.presses("C-j");
+    terminal.agent_run("chat --continue");
+    terminal.until_prompt();
+    let screen = terminal.screen();
+    for said in [
+        "[1] read path=a.txt: cut off when the program ended",
+        "shell: not made: the program ended while its card waited for an answer; nothing was done",
+        "shell: not made: the program ended before its turn came; nothing was done",
+        "write: not made: the program ended before its turn came; nothing was done",
+    ] {
+        assert!(screen.contains(said), "{said}\n{screen}");
+    }
+    assert_eq!(screen.matches("not known").count(), 1, "{screen}");
+    terminal.says("go on");
+    terminal.shows("All is said.");
+    let last = server.requests().pop().expect("a request");
+    let told = serde_json::to_string(last.messages()).expect("JSON");
+    assert_eq!(told.matches("nothing was done").count(), 3, "{told}");
+    assert!(!told.contains("whether it acted is unknown"), "{told}");
+}
