@@ -7,9 +7,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails as a test does")]
 
+mod beside;
 mod compiler;
+mod configured;
 mod diagnostics;
 mod fixture;
+mod late;
 mod queries;
 mod rename;
 mod supervisor;
@@ -158,27 +161,7 @@ fn main() {
             created_files_are_announced_and_deleted_ones_forgotten
             a_server_is_told_of_a_file_only_once_it_is_there
             a_server_that_never_publishes_is_pending_and_never_clean
-            what_settles_late_comes_with_the_next_result_and_once
-            what_settles_late_is_data_too
-            a_late_clean_names_its_file
-            a_clean_write_says_that_other_files_have_errors
-            open_files_that_are_too_many_to_ask_about_are_named
-            files_that_name_what_a_write_changes_are_opened_and_looked_at
-            a_first_write_tells_what_it_breaks_in_files_that_nobody_opened
-            a_server_that_names_nothing_leaves_other_files_unknown
-            what_a_write_could_not_look_at_is_looked_at_with_the_next
-            what_was_written_before_a_server_ran_is_looked_at_with_the_next_write
-            a_file_that_configures_a_server_has_the_open_files_looked_at
-            an_answer_by_the_configuration_from_before_is_waited_out
-            a_server_that_keeps_its_configuration_is_started_anew
-            what_a_server_that_starts_anew_finds_late_is_of_its_configuration
-            a_file_that_goes_is_looked_for_by_its_name
-            a_deletion_is_unknown_while_a_server_is_not_ready
             what_a_command_changed_is_known_where_the_file_was_open
-            a_write_that_settles_late_tells_of_files_that_nobody_opened
-            other_files_that_do_not_settle_are_pending_and_told_late
-            other_files_are_looked_at_when_a_written_one_settles_late
-            what_settles_late_is_dropped_when_the_file_was_written_again
             a_write_during_a_servers_start_returns_within_its_budget
             a_server_that_is_stuck_or_gone_never_makes_an_error_of_a_write
             an_untrusted_checkout_gets_what_needs_no_code_of_it_and_is_told_of_the_rest
@@ -190,6 +173,29 @@ fn main() {
             a_save_waits_until_the_server_has_read_the_project
             what_a_server_says_of_other_projects_is_not_told
             a_save_follows_each_change;
+        beside:
+            a_clean_write_says_that_other_files_have_errors
+            open_files_that_are_too_many_to_ask_about_are_named
+            files_that_name_what_a_write_changes_are_opened_and_looked_at
+            a_first_write_tells_what_it_breaks_in_files_that_nobody_opened
+            a_server_that_names_nothing_leaves_other_files_unknown
+            what_a_write_could_not_look_at_is_looked_at_with_the_next
+            what_was_written_before_a_server_ran_is_looked_at_with_the_next_write
+            a_file_that_goes_is_looked_for_by_its_name
+            a_deletion_is_unknown_while_a_server_is_not_ready;
+        configured:
+            a_file_that_configures_a_server_has_the_open_files_looked_at
+            an_answer_by_the_configuration_from_before_is_waited_out
+            a_server_that_keeps_its_configuration_is_started_anew
+            what_a_server_that_starts_anew_finds_late_is_of_its_configuration;
+        late:
+            what_settles_late_comes_with_the_next_result_and_once
+            what_settles_late_is_data_too
+            a_late_clean_names_its_file
+            a_write_that_settles_late_tells_of_files_that_nobody_opened
+            other_files_that_do_not_settle_are_pending_and_told_late
+            other_files_are_looked_at_when_a_written_one_settles_late
+            what_settles_late_is_dropped_when_the_file_was_written_again;
         rename:
             a_rename_reaches_every_file_and_back_again
             a_use_is_renamed_from_its_definition
