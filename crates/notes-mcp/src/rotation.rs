@@ -175,8 +175,11 @@ fn refuse_half_done(logs: &Logs, journal: &Journal, but: Option<&str>) -> Result
             return Err(Refusal::new(
                 Code::RotationInProgress,
                 format!(
-                    "the rotation to {} was cut off half way; call log_rotate_apply with its plan_id {:?} to finish it",
-                    record.archive, record.plan_id
+                    "the rotation to {} was cut off half way: the log, {} bytes when it was planned, has that name as well by now; call \
+                     log_rotate_apply with its plan_id {:?} to finish it, which puts an empty log in its place and deletes nothing",
+                    record.archive,
+                    record.log.size(),
+                    record.plan_id
                 ),
             ));
         }

@@ -39,6 +39,11 @@ impl Fingerprint {
         }
     }
 
+    /// In bytes.
+    pub(crate) fn size(&self) -> i64 {
+        self.size
+    }
+
     pub(crate) fn identity(&self) -> Identity {
         Identity { device: self.device, inode: self.inode }
     }

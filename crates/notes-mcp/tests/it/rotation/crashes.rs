@@ -80,7 +80,9 @@ fn r14_a_log_that_is_half_rotated_is_not_planned_for_before_that_is_finished() {
     assert_eq!(
         refused.to_string(),
         format!(
-            "rotation_in_progress: the rotation to app.log.1 was cut off half way; call log_rotate_apply with its plan_id {half:?} to finish it"
+            "rotation_in_progress: the rotation to app.log.1 was cut off half way: the log, {} bytes when it was planned, has that name as well by \
+             now; call log_rotate_apply with its plan_id {half:?} to finish it, which puts an empty log in its place and deletes nothing",
+            LOG.len()
         )
     );
     assert_eq!(code(apply(&app, &other)), "rotation_in_progress");
