@@ -187,7 +187,8 @@ fn without_a_terminal_progress_is_on_standard_error_and_the_result_alone_on_stan
     let home = large_checkout(MANY);
     let output = home.run(&["--json", "call", "search", SEARCH]);
     let said = String::from_utf8_lossy(&output.stderr);
-    let words: Vec<_> = said.lines().filter(|line| line.starts_with("search: searched files ")).collect();
+    let words: Vec<_> =
+        said.lines().filter(|line| line.starts_with("search: searched files ")).collect();
     assert!(!words.is_empty(), "{said}");
     assert!(words.iter().all(|line| line.ends_with("/4000")), "{said}");
     let result: Value = serde_json::from_slice(&output.stdout).expect("one result");
