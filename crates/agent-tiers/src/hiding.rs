@@ -35,9 +35,8 @@ impl Hiding {
         let event = match event {
             Event::Output { text } => {
                 let mut held = lock(&self.held);
-                let before = held.remove(call).map(|held| held.text).unwrap_or_default();
-                let mut text = self.secrets.hidden(before + &text);
-                let rest = text.split_off(text.len() - self.secrets.begun_at_the_end(&text));
+                let mut rest = held.remove(call).map(|held| held.text).unwrap_or_default();
+                let text = self.secrets.hidden_in_pieces(&mut rest, &text);
                 if !rest.is_empty() {
                     held.insert(call.clone(), Held { parent: parent.clone(), text: rest });
                 }

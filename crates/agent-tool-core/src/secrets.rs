@@ -136,6 +136,15 @@ impl Secrets {
         }
     }
 
+    /// What of a text that comes in pieces may be told with this one, without values. `held` is what of the pieces before was not
+    /// told yet, and is then the end that may be the beginning of a value; whoever knows that no piece follows tells it as it is.
+    #[must_use]
+    pub fn hidden_in_pieces(&self, held: &mut String, piece: &str) -> String {
+        let mut text = self.hidden(std::mem::take(held) + piece);
+        *held = text.split_off(text.len() - self.begun_at_the_end(&text));
+        text
+    }
+
     /// How many bytes at the end of a text may be the beginning of a value whose rest is still to come.
     #[must_use]
     pub fn begun_at_the_end(&self, text: &str) -> usize {

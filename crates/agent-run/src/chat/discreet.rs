@@ -22,9 +22,7 @@ impl<'a> Discreet<'a> {
     /// What of the text is told now.
     fn text(&self, piece: &str) -> String {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut text = self.secrets.hidden(std::mem::take(&mut *held) + piece);
-        *held = text.split_off(text.len() - self.secrets.begun_at_the_end(&text));
-        text
+        self.secrets.hidden_in_pieces(&mut held, piece)
     }
 
     fn rest(&self) -> String {

@@ -159,9 +159,7 @@ impl Conversations {
         *journal.crew() = Crew { before: note.clone(), now: None, written: note };
         Ok((conversation, journal))
     }
-}
 
-impl Conversations {
     fn journal(
         &self,
         file: Option<fs::File>,
