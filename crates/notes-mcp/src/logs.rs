@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io,
+    io::{self, Read, Seek, SeekFrom},
     os::{
         fd::{AsFd, BorrowedFd, OwnedFd},
         unix::fs::FileExt,
@@ -100,6 +100,17 @@ impl Log {
         u64::try_from(self.stat.st_size).unwrap_or_default()
     }
 
+    /// What stands from `offset` on, up to where the log ended when it was opened.
+    pub(crate) fn read_from(&self, offset: u64) -> Result<Vec<u8>, Refusal> {
+        let most = self.size().saturating_sub(offset);
+        let mut bytes = Vec::with_capacity(most as usize);
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(offset))
+            .and_then(|_| file.take(most).read_to_end(&mut bytes))
+            .map_err(cannot_read)?;
+        Ok(bytes)
+    }
+
     /// Fills `buffer` from `offset` on, as far as the file goes, and says how far.
     pub(crate) fn read(&self, mut buffer: &mut [u8], offset: u64) -> Result<usize, Refusal> {
         let mut read = 0;
@@ -111,7 +122,7 @@ impl Log {
                     buffer = &mut buffer[count..];
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(Refusal::io("cannot read the log", error, ASK_A_PERSON)),
+                Err(error) => return Err(cannot_read(error)),
             }
         }
         Ok(read)
@@ -130,6 +141,10 @@ pub(crate) fn is_archive(name: &str) -> bool {
         number.starts_with(|first: char| matches!(first, '1'..='9'))
             && number.bytes().all(|byte| byte.is_ascii_digit())
     })
+}
+
+fn cannot_read(error: io::Error) -> Refusal {
+    Refusal::io("cannot read the log", error, ASK_A_PERSON)
 }
 
 fn not_regular() -> Refusal {

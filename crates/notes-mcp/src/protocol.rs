@@ -239,16 +239,16 @@ impl Server {
         }
         under_way.remove(&job.id.to_string());
         drop(under_way);
+        let result = match outcome {
+            Ok(Some(Ok(data))) => structured(data).map_err(|_| Fault::internal()),
+            Ok(Some(Err(refusal))) => Ok(content(refusal, true)),
+            Ok(None) => Err(Fault::no_tool(&job.name)),
+            Err(_) => Err(Fault::internal()),
+        };
         let id = job.id.clone();
-        match outcome {
-            Ok(Some(Ok(data))) => {
-                let mut result = content(data.to_string(), false);
-                result["structuredContent"] = data;
-                self.result(id, result);
-            }
-            Ok(Some(Err(refusal))) => self.result(id, content(refusal, true)),
-            Ok(None) => self.fault(Some(id), Fault::no_tool(&job.name)),
-            Err(_) => self.fault(Some(id), Fault::internal()),
+        match result {
+            Ok(result) => self.result(id, result),
+            Err(fault) => self.fault(Some(id), fault),
         }
     }
 
@@ -266,6 +266,14 @@ impl Server {
     fn fault(&self, id: Option<Id>, fault: Fault) {
         self.output.send(&fault.message(id));
     }
+}
+
+/// The result of a call as data, and as the same in a text for who reads no data.
+fn structured(data: Value) -> serde_json::Result<Value> {
+    // `Value::to_string` writes through a formatter, which takes noticeably longer.
+    let mut result = content(serde_json::to_string(&data)?, false);
+    result["structuredContent"] = data;
+    Ok(result)
 }
 
 /// The result of a call as a text.

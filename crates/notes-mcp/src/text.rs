@@ -32,6 +32,12 @@ pub(crate) struct Shown {
 /// Shows as much of `bytes` as there is room for, counting what is shown: a control character other than a tab
 /// is written out as `\u{1b}`, so that it moves no cursor and hides nothing, and is never cut in two.
 pub(crate) fn show(bytes: &[u8], room: Room, ends: LineEnds) -> Shown {
+    let (Room::Chars(most) | Room::Bytes(most)) = room;
+    // As most lines are, and many times quicker than a look at each character.
+    if bytes.len() <= most && is_printable(bytes) {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        return Shown { text, bytes: bytes.len(), lossy: false };
+    }
     let mut page = Page { text: String::new(), room };
     let mut shown = 0;
     let mut lossy = false;
@@ -76,6 +82,11 @@ pub(crate) fn is_plain(text: &[u8]) -> bool {
         || str::from_utf8(text).is_ok_and(|text| {
             !text.char_indices().any(|(at, c)| is_odd(c, &text[at..], LineEnds::Kept))
         })
+}
+
+/// Whether these are printable ASCII characters and tabs alone, of which each is one byte.
+fn is_printable(text: &[u8]) -> bool {
+    text.iter().fold(true, |all, byte| all & matches!(byte, b' '..=b'~' | b'\t'))
 }
 
 /// Whether a character, with which `rest` begins, has to be written out.

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use memchr::{memchr, memchr_iter};
+use memchr::{memchr, memchr_iter, memrchr};
 use serde_json::{Map, Value, json};
 
 use super::{Tool, closed, reads, record};
@@ -87,43 +87,42 @@ fn call(site: &Site, arguments: &Map<String, Value>, _: &Call) -> Result<Value, 
     let level = arguments.level()?;
     let log = site.logs()?.log()?;
     let window = Window::read(&log)?;
-    let extent = window.extent;
-    let fits = |line: &Line| level.is_none() || level == line::level(line.text, extent);
-    let (fitting, other): (Vec<_>, Vec<_>) =
-        (1..).zip(window.lines()).partition(|(_, line): &(u64, Line)| fits(line));
-    let (left, given) = fitting.split_at(fitting.len().saturating_sub(count));
-    let mut hidden = bytes(left) + bytes(&other);
-    let mut seen = bytes(given);
+    let fits = |line: &[u8]| level.is_none() || level == line::level(line, window.extent);
+    let mut before = window.from_the_end();
+    let mut given = Vec::new();
+    let mut passed = 0;
+    while given.len() < count
+        && let Some(line) = before.next()
+    {
+        if fits(line.text) {
+            given.push((passed, line));
+        }
+        passed += 1;
+    }
+    let filtered = passed - given.len();
+    // Without a level the lines before are counted alone, which is many times quicker than a look at each.
+    let lines_before = before.count_lines();
+    let left =
+        if level.is_some() { before.filter(|line| fits(line.text)).count() } else { lines_before };
+    let mut seen = 0;
     let mut lines = Vec::new();
-    for (n, line) in given {
-        let shown = line::shown(*n, line.text, extent);
-        hidden += shown.hidden;
-        seen -= shown.hidden;
+    for (after, line) in given.into_iter().rev() {
+        let number = lines_before + passed - after;
+        let shown = line::shown(number as u64, line.text, window.extent);
+        seen += line.bytes - shown.hidden;
         lines.push(shown.record);
     }
     Ok(record([
         ("lines", lines.into()),
         ("numbering", if window.start == 0 { "file" } else { "window" }.into()),
-        ("lines_left", left.len().into()),
-        ("lines_filtered", other.len().into()),
+        ("lines_left", left.into()),
+        ("lines_filtered", (filtered + lines_before - left).into()),
         ("truncated", (window.start > 0).into()),
         ("bytes_left", (window.start + window.skipped as u64).into()),
-        ("bytes_hidden", hidden.into()),
+        ("bytes_hidden", (window.text().len() - seen).into()),
         ("bytes_shown", seen.into()),
         ("size", (window.start + window.bytes.len() as u64).into()),
     ]))
-}
-
-/// A line of the log.
-struct Line<'a> {
-    /// Without its line feed, and without the mark before the first one.
-    text: &'a [u8],
-    /// How many bytes it takes in the log.
-    bytes: usize,
-}
-
-fn bytes(lines: &[(u64, Line)]) -> usize {
-    lines.iter().map(|(_, line)| line.bytes).sum()
 }
 
 /// The end of the log, as far as it is read.
@@ -141,9 +140,7 @@ impl Window {
     /// The size at the open holds: what is appended meanwhile belongs to the next call, and what is cut off is missing.
     fn read(log: &Log) -> Result<Self, Refusal> {
         let start = log.size().saturating_sub(WINDOW_BYTES);
-        let mut bytes = vec![0; (log.size() - start) as usize];
-        let read = log.read(&mut bytes, start)?;
-        bytes.truncate(read);
+        let bytes = log.read_from(start)?;
         // A line that began before the window goes, unless it is all that there is.
         let next = memchr(b'\n', &bytes).map(|end| end + 1).filter(|next| *next < bytes.len());
         let (skipped, extent) = match next {
@@ -154,18 +151,49 @@ impl Window {
         Ok(Self { start, bytes, skipped, extent })
     }
 
-    fn lines(&self) -> impl Iterator<Item = Line<'_>> {
-        let text = &self.bytes[self.skipped..];
-        let open = text.last().is_some_and(|last| *last != b'\n');
-        let ends = memchr_iter(b'\n', text).map(|feed| feed + 1).chain(open.then_some(text.len()));
-        ends.scan(0, |from, end| {
-            let whole = &text[*from..end];
-            let first = self.start == 0 && *from == 0;
-            let marked = whole.strip_suffix(b"\n").unwrap_or(whole);
-            let text = if first { line::without_mark(marked) } else { marked };
-            *from = end;
-            Some(Line { text, bytes: whole.len() })
-        })
+    fn text(&self) -> &[u8] {
+        &self.bytes[self.skipped..]
+    }
+
+    fn from_the_end(&self) -> Lines<'_> {
+        Lines { rest: self.text(), begins_file: self.start == 0 }
+    }
+}
+
+/// A line of the log.
+struct Line<'a> {
+    /// Without its line feed, and without the mark before the first one.
+    text: &'a [u8],
+    /// How many bytes it takes in the log.
+    bytes: usize,
+}
+
+/// Lines, the last one first.
+struct Lines<'a> {
+    /// What was not given yet.
+    rest: &'a [u8],
+    begins_file: bool,
+}
+
+impl Lines<'_> {
+    /// How many are still to come.
+    fn count_lines(&self) -> usize {
+        let open = self.rest.last().is_some_and(|last| *last != b'\n');
+        memchr_iter(b'\n', self.rest).count() + usize::from(open)
+    }
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = Line<'a>;
+
+    fn next(&mut self) -> Option<Line<'a>> {
+        let (_, before_end) = self.rest.split_last()?;
+        let start = memrchr(b'\n', before_end).map_or(0, |feed| feed + 1);
+        let (rest, whole) = self.rest.split_at(start);
+        self.rest = rest;
+        let text = whole.strip_suffix(b"\n").unwrap_or(whole);
+        let first = self.begins_file && start == 0;
+        Some(Line { text: if first { line::without_mark(text) } else { text }, bytes: whole.len() })
     }
 }
 
