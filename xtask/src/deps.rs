@@ -80,7 +80,19 @@ const OUTSIDE: &[(&str, &[&str])] = &[
     ("agent-tiers", &["serde", "serde_json", "strsim", "tokio", "tracing"]),
     ("agent-ask", &["schemars", "serde", "serde_json", "tokio"]),
     ("agent-vibe", &["schemars", "serde", "serde_json", "tokio"]),
-    ("notes-mcp", &["anyhow", "cap-std", "humantime", "memchr", "rustix", "serde", "serde_json"]),
+    (
+        "notes-mcp",
+        &[
+            "anyhow",
+            "cap-std",
+            "humantime",
+            "memchr",
+            "rustix",
+            "serde",
+            "serde_json",
+            "unicode-general-category",
+        ],
+    ),
     ("xtask", &["anyhow", "serde_json"]),
 ];
 

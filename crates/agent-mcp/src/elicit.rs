@@ -15,7 +15,7 @@ use std::{
 };
 
 use agent_tool_core::{
-    Caller, Card, CardKind, CardOption, CardPort as _, CardQueue, Context, Reply, clip,
+    Caller, Card, CardKind, CardOption, CardPort as _, CardQueue, Context, Reply, clip, with_traces,
 };
 use rmcp::model::{ClientCapabilities, ElicitationCapability, FormElicitationCapability};
 use serde_json::{Map, Value, json};
@@ -28,7 +28,7 @@ use self::{
 };
 use crate::{
     handler::ForCall,
-    text::{behind_margin, clean_line, for_card},
+    text::{behind_margin, clean_line},
 };
 
 /// How long a person has for one card of a form, from when it goes up: as long as for `ask_user`.
@@ -208,12 +208,7 @@ impl Asker {
 /// So long after a person touched a card no other touch is looked for: they come with each key.
 const TOUCHES_APART: Duration = Duration::from_secs(1);
 
-/// A title or a label of a form as a card has it: one line.
-fn shown_line(text: &str, limit: usize) -> String {
-    clip(&for_card(&clean_line(text, limit)), limit).text
-}
-
 /// A text of a form as a card has it.
 fn shown(text: &str, limit: usize) -> String {
-    clip(&for_card(text), limit).text
+    clip(&with_traces(text), limit).text
 }

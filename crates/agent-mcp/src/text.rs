@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use agent_tool_core::{Secrets, clip, for_person};
-
-/// Stands where a character was that nobody sees and a model reads.
-const REMOVED: char = '\u{FFFD}';
+use agent_tool_core::{Secrets, clip, for_person, with_traces};
 
 /// The names of fields by which the protocol is read, as far as they are so long.
 const FIELDS: &[&str] = &[
@@ -46,16 +43,7 @@ const FIELDS: &[&str] = &[
 
 /// A text as it may be read: without escape sequences, control characters and what reorders text or is invisible.
 pub(crate) fn clean(text: &str) -> String {
-    without_invisible(&for_person(text)).replace(['\u{2028}', '\u{2029}'], "\u{FFFD}")
-}
-
-/// A text for a card, which shows every control character by itself: what takes no room is shown here.
-pub(crate) fn for_card(text: &str) -> String {
-    without_invisible(text)
-}
-
-fn without_invisible(text: &str) -> String {
-    text.chars().map(|c| if is_invisible(c) { REMOVED } else { c }).collect()
+    with_traces(&for_person(text)).replace(['\u{2028}', '\u{2029}'], "\u{FFFD}")
 }
 
 /// The same on one line, of at most so many characters.
@@ -84,11 +72,6 @@ pub(crate) fn seconds(time: Duration) -> String {
     ((time.as_secs_f64() * 1_000.0).round() / 1_000.0).to_string()
 }
 
-/// Unicode's tag characters spell ASCII that no screen shows; the others take no room either.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{e0000}'..='\u{e007f}' | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
-}
-
 /// The values that a server was given and that nobody else is to read. The protocol's own names stay: they tell nothing, and
 /// without them there is no message.
 pub(crate) fn secrets(values: impl IntoIterator<Item = (String, String)>) -> Secrets {
@@ -105,7 +88,7 @@ mod tests {
     fn what_nobody_sees_is_shown() {
         assert_eq!(
             clean("a\u{1b}[31mb\u{202e}c\u{e0041}\u{200b}d"),
-            "ab\u{fffd}c\u{fffd}\u{fffd}d"
+            "ab\u{fffd}c<U+E0041><U+200B>d"
         );
         assert_eq!(clean("a\u{2028}b\u{85}"), "a\u{fffd}b\u{fffd}");
         assert_eq!(quoted("x`, y\nis `z", 100), "`x', y is 'z`");

@@ -78,7 +78,7 @@ pub(crate) fn schema() -> Value {
             "level": {"enum": levels, "description": "null where the line names no level, as in a traceback."},
             "text": {
                 "type": "string", "maxLength": LINE_CHARS,
-                "description": "Control characters other than tabs are written out, as \\u{1b}, and bytes that are no UTF-8 as U+FFFD.",
+                "description": "Control characters other than tabs, and what reorders text or cannot be seen, are written out, as \\u{1b}, and bytes that are no UTF-8 as U+FFFD.",
             },
             "cut": {"type": "boolean", "description": "Whether the line is longer than what is shown of it."},
         },

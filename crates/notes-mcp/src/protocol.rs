@@ -8,6 +8,7 @@ mod call;
 mod line;
 mod output;
 mod request;
+mod strict;
 
 use std::{
     collections::HashMap,

@@ -1,5 +1,7 @@
 //! Bytes that somebody else wrote, as text that is safe to show and never over its bound.
 
+use unicode_general_category::{GeneralCategory, get_general_category};
+
 /// As much is looked at before the next branch.
 const PLAIN_BLOCK: usize = 1 << 10;
 
@@ -29,8 +31,8 @@ pub(crate) struct Shown {
     pub(crate) lossy: bool,
 }
 
-/// Shows as much of `bytes` as there is room for, counting what is shown: a control character other than a tab
-/// is written out as `\u{1b}`, so that it moves no cursor and hides nothing, and is never cut in two.
+/// Shows as much of `bytes` as there is room for, counting what is shown: a character that moves a cursor, reorders text or leaves no
+/// trace on a screen is written out as `\u{1b}`, so that it hides nothing, and is never cut in two.
 pub(crate) fn show(bytes: &[u8], room: Room, ends: LineEnds) -> Shown {
     let (Room::Chars(most) | Room::Bytes(most)) = room;
     // As most lines are, and many times quicker than a look at each character.
@@ -91,9 +93,26 @@ fn is_printable(text: &[u8]) -> bool {
 
 /// Whether a character, with which `rest` begins, has to be written out.
 fn is_odd(c: char, rest: &str, ends: LineEnds) -> bool {
-    let kept = ends == LineEnds::Kept && (c == '\n' || rest.starts_with("\r\n"));
-    c.is_control() && c != '\t' && !kept
+    match c {
+        '\t' => false,
+        '\n' => ends == LineEnds::None,
+        '\r' => ends == LineEnds::None || !rest.starts_with("\r\n"),
+        ' '..='~' | JOINER | NON_JOINER | EMOJI_STYLE => false,
+        '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => true,
+        _ => matches!(
+            get_general_category(c),
+            GeneralCategory::Control
+                | GeneralCategory::Format
+                | GeneralCategory::LineSeparator
+                | GeneralCategory::ParagraphSeparator
+        ),
+    }
 }
+
+// Many scripts and most emoji cannot be written without these.
+const NON_JOINER: char = '\u{200c}';
+const JOINER: char = '\u{200d}';
+const EMOJI_STYLE: char = '\u{fe0f}';
 
 /// A text and what room is left for it.
 struct Page {
@@ -148,6 +167,31 @@ mod tests {
             ("яя".as_bytes(), Room::Bytes(3), one_line, "я", 2, false),
             ("я😀".as_bytes(), Room::Chars(2), one_line, "я😀", 6, false),
             (b"ab\x1b", Room::Chars(4), one_line, "ab", 2, false),
+            (
+                "a\u{202e}b\u{e0041}".as_bytes(),
+                Room::Chars(99),
+                one_line,
+                "a\\u{202e}b\\u{e0041}",
+                9,
+                false,
+            ),
+            (
+                "\u{2028}я\u{200b}".as_bytes(),
+                Room::Chars(99),
+                LineEnds::Kept,
+                "\\u{2028}я\\u{200b}",
+                8,
+                false,
+            ),
+            (
+                "❤\u{fe0f}\u{e0101}".as_bytes(),
+                Room::Chars(99),
+                one_line,
+                "❤\u{fe0f}\\u{e0101}",
+                10,
+                false,
+            ),
+            ("👩\u{200d}🚀".as_bytes(), Room::Chars(99), one_line, "👩\u{200d}🚀", 11, false),
         ] {
             let expected = Shown { text: text.to_owned(), bytes: shown, lossy };
             assert_eq!(show(bytes, room, ends), expected, "{bytes:?} in {room:?}");

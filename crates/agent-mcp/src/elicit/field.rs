@@ -3,9 +3,9 @@
 use agent_tool_core::CardOption;
 use serde_json::{Number, Value};
 
-use super::{NO, YES, shown, shown_line};
+use super::{NO, YES, shown};
 use crate::{
-    text::{behind_margin, quoted},
+    text::{behind_margin, clean_line, quoted},
     wire::string_of,
 };
 
@@ -82,7 +82,7 @@ impl Field {
         Some(Self {
             name: name.to_owned(),
             required,
-            title: shown_line(title, LABEL_CHARS),
+            title: clean_line(title, LABEL_CHARS),
             description: shown(description, DESCRIPTION_CHARS),
             default: default_of(schema),
             takes,
@@ -226,7 +226,7 @@ fn choices(schema: &Value) -> Option<Option<Vec<Choice>>> {
     let choice = |value: &Value, label: Option<&Value>| {
         let value = value.as_str()?;
         let label = label.and_then(Value::as_str).unwrap_or(value);
-        Some(Choice { value: value.to_owned(), label: shown_line(label, LABEL_CHARS) })
+        Some(Choice { value: value.to_owned(), label: clean_line(label, LABEL_CHARS) })
     };
     let choices: Option<Vec<Choice>> = match (list("enum"), list("oneOf").or(list("anyOf"))) {
         (Some(values), _) => {

@@ -266,7 +266,7 @@ pub(crate) async fn what_a_server_returns_is_cleaned_and_marked() {
         spec.description.chars().count() < 2_300 && spec.input_schema.to_string().len() < 3_000
     );
     let output = call(&bridge, "mcp__s__hostile", json!({})).await.unwrap();
-    assert_eq!(output.parts[1], Part::text("ahidden\u{fffd}b"));
+    assert_eq!(output.parts[1], Part::text("ahidden<U+E0041>b"));
 }
 
 pub(crate) async fn progress_is_told_and_never_backwards() {

@@ -19,7 +19,7 @@ pub(crate) async fn a_bridge_that_is_dropped_leaves_no_process() {
     let (one, log) = bed.server("one", &stubborn);
     let (two, _) = bed.server("two", &old);
     let bridge = bed.bridge(Servers::default().with("one", one).with("two", two)).await;
-    assert_eq!(bed.processes().len(), 4, "two servers with a child each");
+    bed.living(4, "two servers with a child each").await;
     // A tool keeps its server, and a call that is under way does not.
     let kept = tool(&bridge, "mcp__one__t");
     call(&bridge, "mcp__one__t", json!({})).await.unwrap();

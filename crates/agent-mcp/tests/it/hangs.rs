@@ -32,8 +32,7 @@ pub(crate) async fn a_server_that_hangs_is_ended_and_started_again_for_the_next_
     for speaks in [Speaks::Stateless, Speaks::Initialize] {
         let bed = Bed::new().times(|times| times.hung = Duration::from_millis(200));
         let (bridge, log) = hanging(&bed, speaks, Duration::from_secs(4)).await;
-        let before = bed.processes();
-        assert_eq!(before.len(), 2, "the server and its child");
+        let before = bed.living(2, "the server and its child").await;
         let error = call(&bridge, "mcp__s__hangs", json!({})).await.unwrap_err();
         assert_eq!((error.kind, &*error.code), (ErrorKind::Timeout, "outcome_unknown"));
         assert_eq!(bed.processes(), before, "nothing is ended before the next call");
@@ -50,7 +49,7 @@ pub(crate) async fn a_server_that_hangs_is_ended_and_started_again_for_the_next_
             bed.processes().iter().all(|id| !before.contains(id))
         })
         .await;
-        assert_eq!(bed.processes().len(), 2, "a new one with its child");
+        bed.living(2, "a new one with its child").await;
         assert_eq!(log.of("tools/call").len(), 2, "nothing was repeated");
         let output = call(&bridge, "mcp__s__good", json!({})).await.unwrap();
         assert_eq!(output.parts.len(), 2, "it is told once: {output:?}");

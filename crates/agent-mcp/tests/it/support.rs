@@ -81,6 +81,12 @@ impl Bed {
         .collect()
     }
 
+    /// The processes of this place, once there are so many: one that was started a moment ago has no environment yet.
+    pub(crate) async fn living(&self, count: usize, who: &str) -> Vec<u32> {
+        until(who, || self.processes().len() == count).await;
+        self.processes()
+    }
+
     /// Waits until none of them is left.
     pub(crate) async fn is_empty(&self) {
         until("a process is left", || self.processes().is_empty()).await;

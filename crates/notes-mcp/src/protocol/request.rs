@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Id, LINE_BYTES, VERSION};
+use super::{Id, LINE_BYTES, VERSION, strict};
 
 const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -41,14 +41,14 @@ pub(crate) struct Fault {
 }
 
 pub(crate) fn read(line: &[u8]) -> Incoming {
-    let mut message = match serde_json::from_slice(line) {
+    let mut message = match strict::read(line) {
         Ok(Value::Object(message)) => message,
         Ok(_) => {
             let fault =
                 Fault::request("a message is one object; batches are not part of this revision");
             return Incoming::Fault(None, fault);
         }
-        Err(error) => return Incoming::Fault(None, Fault::parse(&error)),
+        Err(error) => return unread(line, &error),
     };
     let id = message.remove("id");
     if id.as_ref().is_some_and(|id| !is_id(id)) {
@@ -73,6 +73,17 @@ pub(crate) fn read(line: &[u8]) -> Incoming {
     match id {
         Some(id) => Incoming::Request(Request { id, method, params }),
         None => notification(&method, params),
+    }
+}
+
+/// Who asked is told where a less strict reader finds the id.
+fn unread(line: &[u8], error: &serde_json::Error) -> Incoming {
+    match serde_json::from_slice::<Value>(line) {
+        Ok(mut message) => {
+            let id = message.get_mut("id").map(Value::take).filter(is_id);
+            Incoming::Fault(id, Fault::request(&error.to_string()))
+        }
+        Err(error) => Incoming::Fault(None, Fault::parse(&error)),
     }
 }
 

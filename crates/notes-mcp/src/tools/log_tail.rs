@@ -88,7 +88,7 @@ fn call(site: &Site, arguments: &Map<String, Value>, _: &Call) -> Result<Value, 
     let log = site.logs()?.log()?;
     let window = Window::read(&log)?;
     let fits = |line: &[u8]| level.is_none() || level == line::level(line, window.extent);
-    let mut before = window.from_the_end();
+    let mut before = window.last_first();
     let mut given = Vec::new();
     let mut passed = 0;
     while given.len() < count
@@ -155,7 +155,7 @@ impl Window {
         &self.bytes[self.skipped..]
     }
 
-    fn from_the_end(&self) -> Lines<'_> {
+    fn last_first(&self) -> Lines<'_> {
         Lines { rest: self.text(), begins_file: self.start == 0 }
     }
 }

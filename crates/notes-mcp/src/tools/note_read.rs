@@ -53,7 +53,7 @@ fn definition() -> Value {
         "outputSchema": closed(json!({
             "name": {"type": "string"},
             "size": {"type": "integer", "minimum": 0, "description": "Bytes of the note."},
-            "text": {"type": "string", "description": "Control characters other than tabs and line ends are written as \\u{..}."},
+            "text": {"type": "string", "description": "Control characters other than tabs and line ends, and what reorders text or cannot be seen, are written as \\u{..}."},
             "truncated": {"type": "boolean", "description": "Whether the note goes on after the text."},
             "bytes_left": {"type": "integer", "minimum": 0, "description": "Bytes of the note that the text does not show."},
             "lossy": {"type": "boolean", "description": "Whether bytes that are no UTF-8 stand as U+FFFD in the text."},

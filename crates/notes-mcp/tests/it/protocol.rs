@@ -201,6 +201,16 @@ fn p6_nonsense_gets_an_honest_fault_and_the_next_line_is_read() {
         (r#"{"jsonrpc":"2.0","id":null,"method":"tools/list"}"#, -32600, None),
         (r#"{"jsonrpc":"2.0","id":1.5,"method":"tools/list"}"#, -32600, None),
         (r#"{"jsonrpc":"2.0","id":"an id","method":"tools/list","params":[]}"#, -32602, has_id),
+        (
+            r#"{"jsonrpc":"2.0","id":"an id","method":"tools/call","method":"tools/list"}"#,
+            -32600,
+            has_id,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":"an id","params":{"arguments":{"plan_id":"a","plan_id":"b"}}}"#,
+            -32600,
+            has_id,
+        ),
     ] {
         peer.send_bytes(format!("{line}\n").as_bytes());
         assert_eq!(fault(&peer.next()), (code, expected), "{line}");
