@@ -1,7 +1,7 @@
 //! All servers of a run.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -88,6 +88,21 @@ impl Bridge {
     #[must_use]
     pub fn reports(&self) -> &[ServerReport] {
         &self.reports
+    }
+
+    /// The same after each server was asked whether it is still there, which takes at most [`Times::hung`]: one that is not has a `why`.
+    pub async fn probe(&self) -> Vec<ServerReport> {
+        let gone = join_all(self.servers.iter().map(|server| server.gone())).await;
+        let gone: BTreeMap<_, _> =
+            self.servers.iter().map(|server| &server.name).zip(gone).collect();
+        let mut reports = self.reports.clone();
+        for report in &mut reports {
+            let gone = gone.get(&report.name).and_then(Option::as_deref);
+            let since =
+                |gone| format!("it listed its tools, and then {gone}; a call starts it again");
+            report.why = report.why.take().or_else(|| gone.map(since));
+        }
+        reports
     }
 
     /// Ends the servers as the protocol has it: their input is closed, and who does not end is made to, within a second each. A

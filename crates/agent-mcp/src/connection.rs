@@ -129,7 +129,7 @@ impl Connection {
     }
 
     /// How it ended, with its last words.
-    async fn why_it_ended(&self) -> String {
+    pub(crate) async fn why_it_ended(&self) -> String {
         if let Some(why) = self.given_up.get() {
             return why.clone();
         }

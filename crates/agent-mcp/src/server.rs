@@ -176,6 +176,20 @@ impl Server {
         }
     }
 
+    /// Why it is not there any more; none where it answers, and where it was never started.
+    pub(crate) async fn gone(&self) -> Option<String> {
+        let connection = self.slot.lock().await.connection.clone()?;
+        let within = self.start.times.hung;
+        match connection.probe(within).await {
+            State::Open => None,
+            State::Ended => Some(connection.why_it_ended().await),
+            State::Hung => Some(format!(
+                "it answered nothing for {} s when it was asked whether it is there",
+                seconds(within)
+            )),
+        }
+    }
+
     /// Ends the server, where it runs.
     pub(crate) async fn close(&self, steps: &ShutdownSteps) {
         if let Some(connection) = self.slot.lock().await.connection.take() {

@@ -69,6 +69,12 @@ impl Connection {
         }
     }
 
+    /// Whether the server is there now: it is asked in any case.
+    pub(crate) async fn probe(&self, within: Duration) -> State {
+        self.doubt.raise();
+        self.state(within).await
+    }
+
     /// Whether a call took too long, and nothing is known since.
     pub(crate) fn is_in_doubt(&self) -> bool {
         self.is_open() && self.doubt.is_raised()

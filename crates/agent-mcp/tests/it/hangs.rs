@@ -56,6 +56,33 @@ pub(crate) async fn a_server_that_hangs_is_ended_and_started_again_for_the_next_
     }
 }
 
+pub(crate) async fn a_server_that_is_gone_after_its_list_is_found_out_by_who_asks() {
+    for speaks in [Speaks::Stateless, Speaks::Initialize] {
+        let bed = Bed::new().times(|times| times.hung = Duration::from_millis(500));
+        let script = Script::new(speaks).tool(listed("t"), []);
+        let servers =
+            [("dies", Some(Flaw::DiesListed)), ("good", None), ("hangs", Some(Flaw::SilentListed))]
+                .into_iter()
+                .fold(Servers::default(), |servers, (name, flaw)| {
+                    let script = flaw.into_iter().fold(script.clone(), Script::flaw);
+                    servers.with(name, bed.server(name, &script).0)
+                });
+        let bridge = bed.bridge(servers).await;
+        assert_eq!(bridge.tools().len(), 3, "{:?}", bridge.reports());
+        let [dies, good, hangs] = &bridge.probe().await[..] else { panic!("three servers") };
+        assert_eq!(good.why, None);
+        for (report, how) in [
+            (dies, "it listed its tools, and then it exited with code 9; a call starts it again"),
+            (
+                hangs,
+                "it listed its tools, and then it answered nothing for 0.5 s when it was asked whether it is there; a call starts it again",
+            ),
+        ] {
+            assert_eq!((report.why.as_deref(), report.tools.len()), (Some(how), 1));
+        }
+    }
+}
+
 /// Progress of a call that was given up is no answer: a thread of its own may tell it.
 pub(crate) async fn what_a_server_tells_while_it_hangs_does_not_save_it() {
     let bed = Bed::new().times(|times| times.hung = Duration::from_millis(300));

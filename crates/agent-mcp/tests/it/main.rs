@@ -94,6 +94,7 @@ fn main() {
             an_answer_that_is_too_large_fails_its_call_at_once;
         hangs:
             a_server_that_hangs_is_ended_and_started_again_for_the_next_call
+            a_server_that_is_gone_after_its_list_is_found_out_by_who_asks
             what_a_server_tells_while_it_hangs_does_not_save_it
             a_call_with_less_time_than_the_question_says_so_and_a_later_one_gets_through
             a_call_whose_time_is_not_over_is_not_ended_for_another_one

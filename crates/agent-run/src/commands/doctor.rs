@@ -217,7 +217,7 @@ fn look(options: &Options, report: &mut Report) -> Result<()> {
         report.groups.push(adapters(&assembled).await);
         report.groups.push(interpreters(&assembled).await);
         report.groups.push(shell(&assembled));
-        report.groups.push(mcp::servers(&assembled, &config));
+        report.groups.push(mcp::servers(&assembled, &config).await);
         assembled.mcp.close().await;
         report.groups.push(models::model(&config.model));
         report.groups.push(models::workers(&config.workers));

@@ -120,6 +120,10 @@ pub enum Flaw {
     DiesAtStart(String),
     /// Ends at the first message that is not `initialize`.
     DiesAtDiscover,
+    /// Ends once it answered for its tools.
+    DiesListed,
+    /// Answers nothing any more once it answered for its tools.
+    SilentListed,
     /// Answers its first message only after the next one came.
     AnswersLate,
     /// Writes a line that is no message before each message.

@@ -127,6 +127,13 @@ impl Server {
                 }
             }
         };
+        if method == "tools/list" && self.has(&Flaw::DiesListed) {
+            self.write(&answer);
+            process::exit(9);
+        }
+        if method == "tools/list" && self.has(&Flaw::SilentListed) {
+            self.script.flaws.push(Flaw::Silent);
+        }
         match self.has(&Flaw::AnswersLate) && matches!(method, "server/discover") {
             true => self.late.push_back(answer),
             false => self.write(&answer),

@@ -16,10 +16,10 @@ const SERVERS: GroupWords = GroupWords {
 };
 
 /// Each server, with its revision and its tools.
-pub(super) fn servers(assembled: &Assembled, config: &Config) -> Group {
+pub(super) async fn servers(assembled: &Assembled, config: &Config) -> Group {
     let tools = assembled.view.specs().into_iter().map(|spec| spec.name);
     let (mut has, mut missing, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
-    for report in assembled.mcp.reports() {
+    for report in assembled.mcp.probe().await {
         let name = || vec![report.name.clone()];
         match &report.why {
             Some(how) => missing.push(Missing { what: name(), how: how.clone() }),
