@@ -315,7 +315,7 @@ impl fmt::Display for Missing {
                     let rest = many[index + 1..].iter().filter(same);
                     let rest: Vec<_> = rest.map(|one| one.path.display().to_string()).collect();
                     if !rest.is_empty() {
-                        write!(f, "\n- the same of {}", rest.join(", "))?;
+                        write!(f, "\n- the same holds for {}", rest.join(", "))?;
                     }
                 }
                 Ok(())

@@ -258,7 +258,7 @@ pub(crate) fn a_reason_that_several_share_is_said_once() {
         let said = told(&finder.find(&wanted, &machine.place(Trust::Untrusted)).await);
         let tried = "is there, and when it was tried it exited with code 1;";
         let expected = format!(
-            "python3 or python cannot be used:\n- {} {tried} it lacks a part\n- the same of {}\n- {} {tried} something else",
+            "python3 or python cannot be used:\n- {} {tried} it lacks a part\n- the same holds for {}\n- {} {tried} something else",
             shown("bin/python3"),
             shown("more/python"),
             shown("bin/python"),

@@ -362,13 +362,11 @@ impl Watch for Turns {
             TurnEvent::Shortened { before, after, messages } => self.screen.aside(&format!(
                 "old results in {messages} messages are sent shortened from here on: about {before} tokens are {after}"
             )),
-            TurnEvent::Repeating { tool, times } => {
-                if self.state().loops.is_news(&tool, times) {
-                    self.screen.aside(&format!(
-                        "{} came {times} times with the same result; the model is told so each time",
-                        edge::word(&tool)
-                    ));
-                }
+            TurnEvent::Repeating { tool, times } if self.state().loops.is_news(&tool, times) => {
+                self.screen.aside(&format!(
+                    "{} came {times} times with the same result; the model is told so each time",
+                    edge::word(&tool)
+                ));
             }
             TurnEvent::Message(message) => {
                 self.state().again = Again::default();

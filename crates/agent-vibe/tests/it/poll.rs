@@ -26,14 +26,16 @@ impl Tool for Cell {
     fn call<'a>(&'a self, args: Value, cx: &'a Context) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
             self.begun.add_permits(1);
-            while args["polls"] == true {
+            if args["polls"] != true {
+                return Ok(ToolOutput::text("a cell of the worker's"));
+            }
+            loop {
                 let listed = cx.call(list()).await?;
                 if listed.data["workers"][0]["waits_for"] == "cell" {
                     return Ok(listed);
                 }
                 tokio::task::yield_now().await;
             }
-            Ok(ToolOutput::text("a cell of the worker's"))
         })
     }
 }
