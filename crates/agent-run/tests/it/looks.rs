@@ -104,3 +104,15 @@ fn the_cost_counts_requests_that_were_cut_off() {
     terminal.says("/cost");
     terminal.shows("scripted: 2 answers, at least 10 tokens read, at least 2 written");
 }
+
+#[test]
+fn a_loop_of_the_model_is_said_once() {
+    let search = || Rule { times: 0, ..Rule::call("search", json!({"pattern": "pear"})) };
+    let (home, _server) = talking(&[("a.txt", "apple\n")], vec![search()]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    terminal.says("look");
+    let screen = terminal.shows("stopped: search was called 8 times");
+    assert_eq!(screen.matches("with the same result; the model is told").count(), 1, "{screen}");
+    assert!(screen.contains("search came 3 times"), "{screen}");
+}
