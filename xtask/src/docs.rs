@@ -131,18 +131,25 @@ fn shipped(source: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// Codes behind their kind, and those of a match that gives the kind for a code.
 fn coded(source: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    for rest in source.split("ErrorKind::").skip(1) {
+    let parts: Vec<&str> = source.split("ErrorKind::").collect();
+    for pair in parts.windows(2) {
+        let [before, rest] = pair else { continue };
         let kind: String = rest.chars().take_while(char::is_ascii_alphanumeric).collect();
         let after = rest[kind.len()..].trim_start().strip_prefix(',').map(str::trim_start);
-        if let Some(code) = after
+        let behind = after
             .and_then(|after| after.strip_prefix('"'))
-            .and_then(|after| after.split('"').next())
-            && is_code(code)
-        {
-            found.push((snake(&kind), code.to_owned()));
-        }
+            .and_then(|after| after.split_once('"'))
+            // The next arm of a match is none of this kind.
+            .filter(|(_, end)| !end.trim_start().starts_with(['=', '|']))
+            .map(|(code, _)| code);
+        let arm = before.trim_end().strip_suffix("=>").and_then(|arm| {
+            arm.trim_end().strip_suffix('"').and_then(|arm| arm.rsplit('"').next())
+        });
+        let codes = behind.into_iter().chain(arm).filter(|code| is_code(code));
+        found.extend(codes.map(|code| (snake(&kind), code.to_owned())));
     }
     found
 }
@@ -239,9 +246,18 @@ impl ErrorKind {
 fn of(error: Error) -> ToolError {
     ToolError::new(ErrorKind::InvalidArgs, "too_large", error.to_string())
 }
+fn kind(code: &str) -> ErrorKind {
+    match code {
+        "server_failed" => ErrorKind::Failed,
+        "untrusted" => ErrorKind::Denied,
+        _ => ErrorKind::Unavailable,
+    }
+}
 "#;
         assert_eq!(typed_codes(source), ["unparsable_pattern"]);
-        assert_eq!(coded(source), [("invalid_args".to_owned(), "too_large".to_owned())]);
+        let expected =
+            [("invalid_args", "too_large"), ("failed", "server_failed"), ("denied", "untrusted")];
+        assert_eq!(coded(source), expected.map(|(kind, code)| (kind.to_owned(), code.to_owned())));
     }
 
     #[test]

@@ -232,7 +232,7 @@ impl Structure {
         };
         let title = format!("apply {id}: change {}", counted(plan.entries().len(), "file"));
         Ok(Preview::new(PreviewKind::Edit, title)
-            .with_body(clip(&diff(&plan), DIFF_CHARS).text)
+            .with_clipped(clip(&diff(&plan), DIFF_CHARS))
             .with_changes(plan.changes())
             .with_fingerprint(plan.fingerprint()))
     }

@@ -102,8 +102,8 @@ impl Tool for EvalTool {
             let args = self.args(args.clone())?;
             let language = args.language.unwrap_or_default().as_str();
             let title = format!("run a {language} cell: {}", args.description.trim());
-            let body = clip(&args.code, PREVIEW_LIMIT).text;
-            Ok(Preview::new(PreviewKind::Execute, title).with_body(body))
+            let body = clip(&args.code, PREVIEW_LIMIT);
+            Ok(Preview::new(PreviewKind::Execute, title).with_clipped(body))
         })
     }
 }

@@ -56,15 +56,17 @@ impl Change {
     /// What a person is shown of it.
     #[must_use]
     pub fn preview(&self, tool: &str) -> Preview {
+        let mut cut = false;
         let bodies: Vec<_> = self
             .entries()
             .map(|entry| {
-                let diff = diff::of_entry(entry, &self.shown(entry), PREVIEW_DIFF).text;
-                match (diff.is_empty(), entry.executable()) {
+                let diff = diff::of_entry(entry, &self.shown(entry), PREVIEW_DIFF);
+                cut |= diff.cut;
+                match (diff.text.is_empty(), entry.executable()) {
                     (true, _) => self.sentence(entry, Tense::Planned),
-                    (false, None) => diff,
+                    (false, None) => diff.text,
                     (false, Some(_)) => {
-                        format!("{diff}\n({})", self.sentence(entry, Tense::Planned))
+                        format!("{}\n({})", diff.text, self.sentence(entry, Tense::Planned))
                     }
                 }
             })
@@ -74,6 +76,7 @@ impl Change {
             .with_body([bodies, self.notes.clone()].concat().join("\n"))
             .with_changes(self.changes())
             .with_fingerprint(self.plan.fingerprint());
+        let preview = if cut { preview.showing_a_part() } else { preview };
         if nothing { preview.changing_nothing() } else { preview }
     }
 

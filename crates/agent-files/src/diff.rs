@@ -26,6 +26,8 @@ pub(crate) struct Diff {
     pub(crate) text: String,
     /// New and removed lines, where they were counted.
     pub(crate) counts: Option<(usize, usize)>,
+    /// Whether the text is a part of the diff.
+    pub(crate) cut: bool,
 }
 
 /// The diff of what happens to a file, cut after `limit` characters.
@@ -61,7 +63,8 @@ fn between(
     let mut config = TextDiffConfig::default();
     config.timeout(TIME_LIMIT);
     let diff = config.diff_lines(before.as_str(), after.as_str());
-    Diff { counts: Some(counts(&diff)), text: clip(&unified(&diff, old, new), limit).text }
+    let clipped = clip(&unified(&diff, old, new), limit);
+    Diff { counts: Some(counts(&diff)), text: clipped.text, cut: clipped.cut > 0 }
 }
 
 fn unified(diff: &TextDiff<'_, '_, str>, old: &str, new: &str) -> String {

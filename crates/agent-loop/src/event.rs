@@ -58,6 +58,8 @@ pub enum TurnEvent {
         wait: Duration,
         /// Which repetition this is, from 1.
         time: u32,
+        /// How many there are at most.
+        most: u32,
         /// How many bytes of text came before and are void: they come again.
         void: usize,
     },

@@ -161,8 +161,8 @@ async fn ask(
         }
         failures += 1;
         let wait = agent.retry.after(error.clone(), failures)?;
-        let void = std::mem::take(&mut live.text).len();
-        live.watch.event(TurnEvent::Retrying { error, wait, time: failures, void });
+        let (void, most) = (std::mem::take(&mut live.text).len(), agent.retry.times);
+        live.watch.event(TurnEvent::Retrying { error, wait, time: failures, most, void });
         tokio::time::sleep(wait).await;
     }
 }

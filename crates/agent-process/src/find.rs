@@ -306,7 +306,19 @@ impl fmt::Display for Missing {
             [one] => write!(f, "{names} cannot be used: {one}"),
             many => {
                 write!(f, "{names} cannot be used:")?;
-                many.iter().try_for_each(|one| write!(f, "\n- {one}"))
+                for (index, one) in many.iter().enumerate() {
+                    let same = |other: &&PassedOver| other.why == one.why;
+                    if many[..index].iter().any(|other| same(&other)) {
+                        continue;
+                    }
+                    write!(f, "\n- {one}")?;
+                    let rest = many[index + 1..].iter().filter(same);
+                    let rest: Vec<_> = rest.map(|one| one.path.display().to_string()).collect();
+                    if !rest.is_empty() {
+                        write!(f, "\n- the same holds for {}", rest.join(", "))?;
+                    }
+                }
+                Ok(())
             }
         }
     }

@@ -50,7 +50,7 @@ pub(crate) struct Options {
     /// The working directory inside the sandbox, where it is not the same as here
     #[arg(long, global = true, value_name = "DIR")]
     pub sandbox_folder: Option<PathBuf>,
-    /// The model of a conversation: NAME, anthropic:NAME or openai:NAME [default: `model` of your config.toml]
+    /// The model of a conversation: NAME, or anthropic:NAME, openai:NAME or compatible:NAME [default: `model` of your config.toml]
     #[arg(long, global = true, value_name = "MODEL")]
     pub model: Option<String>,
     /// What background workers of a tier are: TIER=COMMAND, such as 'fast=claude -p {brief}'; once for each tier. No card is shown

@@ -9,6 +9,7 @@ mod crew;
 mod discreet;
 mod editor;
 mod layout;
+mod loops;
 mod once;
 mod prose;
 mod saved;
@@ -20,6 +21,7 @@ mod typed;
 
 use std::{
     io::{self, Write as _},
+    pin::pin,
     process::ExitCode,
     sync::Arc,
     time::Duration,
@@ -60,6 +62,9 @@ const SYSTEM: &str = "You work in a checkout of a person's project with the tool
 /// How long what still runs may take when the program leaves.
 const LEAVE: Duration = Duration::from_secs(2);
 
+/// How long a prompt may take at a signal to end its workers and to say what it came to.
+const SAYING: Duration = Duration::from_secs(4);
+
 /// So many conversations are listed unless all are asked for.
 const LISTED: usize = 50;
 
@@ -78,12 +83,19 @@ pub(crate) fn chat(options: &Options, chat: &Chat) -> Result<ExitCode> {
     // On a worker of the runtime: what its tasks hand to each other then needs no other thread.
     let ended = runtime.block_on(async move {
         tokio::spawn(async move {
-            tokio::select! {
-                // What says at a signal that it was cut off comes before what only ends at it.
+            let mut talk = pin!(begin(&options, &chat));
+            let why = tokio::select! {
                 biased;
-                code = begin(&options, &chat) => code,
-                why = signals::told_to_end() => Ok(ExitCode::from(why.exit_code())),
+                code = &mut talk => return code,
+                why = signals::told_to_end() => why,
+            };
+            // A prompt says at a signal what was cut off, once its workers are gone.
+            if chat.prompt.is_some()
+                && let Ok(code) = tokio::time::timeout(SAYING, talk).await
+            {
+                return code;
             }
+            Ok(ExitCode::from(why.exit_code()))
         })
         .await
     });

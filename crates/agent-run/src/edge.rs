@@ -76,12 +76,11 @@ pub(crate) fn end(end: &End) -> String {
 }
 
 /// That a request is made again, in one row.
-pub(crate) fn retrying(error: &ModelError, wait: Duration, time: u32) -> String {
+pub(crate) fn retrying(error: &ModelError, wait: Duration, (time, most): (u32, u32)) -> String {
     let said = message(&error.message);
-    format!(
-        "the model did not answer: {said}; asked again in {:.1} s (time {time})",
-        wait.as_secs_f64()
-    )
+    // The first try is no repetition.
+    let (wait, time, most) = (wait.as_secs_f64(), time + 1, most + 1);
+    format!("the model did not answer: {said}; asked again in {wait:.1} s, try {time} of {most}")
 }
 
 fn in_quotes(text: &str, most: usize) -> String {
@@ -126,8 +125,8 @@ mod tests {
             format!("the model did not answer: {shown}")
         );
         assert_eq!(
-            retrying(&error, Duration::from_millis(1_500), 2),
-            format!("the model did not answer: {shown}; asked again in 1.5 s (time 2)")
+            retrying(&error, Duration::from_millis(1_500), (2, 5)),
+            format!("the model did not answer: {shown}; asked again in 1.5 s, try 3 of 6")
         );
         let long = message(&"x".repeat(2_000));
         assert_eq!(long.chars().count(), MESSAGE_CHARS + 3);

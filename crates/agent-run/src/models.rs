@@ -14,6 +14,12 @@ const OPENAI_KEY: &str = "OPENAI_API_KEY";
 /// The variables in which every provider has its key.
 pub(crate) const PROVIDER_KEYS: [&str; 2] = [ANTHROPIC_KEY, OPENAI_KEY];
 
+/// What `--model` takes.
+const NAMES: &str = "--model takes NAME, anthropic:NAME, openai:NAME or compatible:NAME";
+
+/// Names of models that OpenAI tuned for somebody begin with it.
+const OPENAI_TUNED: &str = "ft";
+
 /// So long is no name of a variable that looks like a key.
 const KEY_CHARS: usize = 20;
 
@@ -48,6 +54,13 @@ pub(crate) enum Provider {
 }
 
 impl Provider {
+    /// Whose name in configuration this is.
+    fn named(name: &str) -> Option<Self> {
+        [Self::Anthropic, Self::OpenAi, Self::Compatible]
+            .into_iter()
+            .find(|provider| provider.as_str() == name)
+    }
+
     /// The name as configuration has it.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
@@ -117,15 +130,25 @@ impl ModelConfig {
         }
     }
 
-    /// A name such as `claude-sonnet-4-5` or `openai:gpt-5`, in place of what is configured.
+    /// A name such as `claude-sonnet-4-5` or `openai:gpt-5`, in place of what is configured. A colon is part of a name where
+    /// names have some: on a server of the person's own, such as `qwen3:8b`, and in OpenAI's tuned models.
     pub(crate) fn named(&self, name: &str) -> Result<Self> {
-        let (provider, name) = match name.split_once(':') {
-            Some(("anthropic", name)) => (Provider::Anthropic, name),
-            Some(("openai", name)) => (Provider::OpenAi, name),
-            _ => return Ok(Self { name: name.to_owned(), ..self.clone() }),
+        let split = name.split_once(':');
+        let provider = split.and_then(|(head, rest)| Some((Provider::named(head)?, rest)));
+        let Some((provider, name)) = provider else {
+            let own_server = self.provider == Provider::Compatible || self.url.is_some();
+            let is_tuned = |head: &str| self.provider == Provider::OpenAi && head == OPENAI_TUNED;
+            if let Some((head, _)) = split.filter(|(head, _)| !own_server && !is_tuned(head)) {
+                bail!(
+                    "{head:?} in --model is no provider, and no model of {} has a colon in its name; {NAMES}; a \
+                     compatible server needs its `url` in `[model]` of your own config.toml",
+                    self.provider.as_str()
+                );
+            }
+            return Ok(Self { name: name.to_owned(), ..self.clone() });
         };
         if name.is_empty() {
-            bail!("--model takes NAME, anthropic:NAME or openai:NAME");
+            bail!("no name stands behind the provider; {NAMES}");
         }
         let same = self.provider == provider;
         let rest = if same { self.clone() } else { Self::default() };
@@ -203,6 +226,32 @@ mod tests {
         }
         for name in ["OPENAI_API_KEY", "my_key", "KEY2"] {
             assert!(with(name).check_key().is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_with_a_colon_is_a_name_where_names_have_one() {
+        use Provider::{Anthropic, Compatible, OpenAi};
+        let of = |provider| ModelConfig { provider, ..ModelConfig::default() };
+        let url = Some("http://127.0.0.1:11434/v1".to_owned());
+        let own = ModelConfig { url: url.clone(), ..of(Compatible) };
+        let behind = ModelConfig { url, ..of(Anthropic) };
+        for (config, named, provider, name) in [
+            (&of(Anthropic), "openai:gpt-5", OpenAi, "gpt-5"),
+            (&of(OpenAi), "ft:gpt-5:me::id", OpenAi, "ft:gpt-5:me::id"),
+            (&of(OpenAi), "gpt-5", OpenAi, "gpt-5"),
+            (&own, "qwen3:8b", Compatible, "qwen3:8b"),
+            (&own, "compatible:openai:x", Compatible, "openai:x"),
+            (&behind, "some.claude-v1:0", Anthropic, "some.claude-v1:0"),
+        ] {
+            let taken = config.named(named).expect(named);
+            assert_eq!((taken.provider, taken.name.as_str()), (provider, name), "{named}");
+        }
+        for (config, named) in
+            [(of(Anthropic), "nope:x"), (of(OpenAi), "qwen3:8b"), (of(OpenAi), "openai:")]
+        {
+            let refused = config.named(named).expect_err(named).to_string();
+            assert!(refused.contains(NAMES), "{refused}");
         }
     }
 

@@ -155,9 +155,8 @@ fn card(config: &Config, text: &str) -> Card {
         config.working().display()
     );
     card.asked_by = vec![Caller::new(id, "agent-run")];
-    card.preview = Some(
-        Preview::new(PreviewKind::Read, CHECKOUT_FILE).with_body(clip(text, SHOWN_CHARS).text),
-    );
+    let preview = Preview::new(PreviewKind::Read, CHECKOUT_FILE);
+    card.preview = Some(preview.with_clipped(clip(text, SHOWN_CHARS)));
     let remembered = "remembered until its configuration changes";
     let options = [
         ("trust", "trust it", remembered, Effect::AllowOnce),

@@ -6,9 +6,6 @@ use agent_tool_core::{Card, Content, for_approval, for_person, with_traces};
 /// More empty lines in a row than these are said in one.
 const EMPTY_LINES: usize = 3;
 
-/// What the end of a text that was cut says.
-const CUT: &str = " more characters";
-
 /// A text of somebody else's as a person may read it, with a number for what would leave no trace.
 pub(crate) fn readable(text: &str) -> String {
     with_traces(&for_person(text))
@@ -39,7 +36,6 @@ pub(crate) fn visible(text: &str) -> String {
 /// The whole new texts of a card that shows a part of them; none where it shows all, or does not have them.
 pub(crate) fn in_full(card: &Card) -> Option<String> {
     let preview = card.preview.as_ref()?;
-    let is_cut = preview.body.lines().any(|line| line.ends_with(CUT));
     let texts = preview.changes.iter().map(|change| {
         let text = match &change.after {
             Content::Text { text } => for_approval(text),
@@ -49,12 +45,12 @@ pub(crate) fn in_full(card: &Card) -> Option<String> {
         format!("{}, as it would be:\n{text}\n", for_approval(&change.path))
     });
     let texts: Vec<String> = texts.collect();
-    (is_cut && !texts.is_empty()).then(|| texts.join("\n"))
+    (preview.cut && !texts.is_empty()).then(|| texts.join("\n"))
 }
 
 #[cfg(test)]
 mod tests {
-    use agent_tool_core::{CallId, CardKind, FileChange, Preview, PreviewKind};
+    use agent_tool_core::{CallId, CardKind, FileChange, Preview, PreviewKind, clip};
 
     use super::*;
 
@@ -77,9 +73,10 @@ mod tests {
         let after = Content::Text { text: "all of it".to_owned() };
         let preview = Preview::new(PreviewKind::Edit, "write");
         let preview = preview.with_changes(vec![FileChange::new("a", Content::Absent, after)]);
-        card.preview = Some(preview.clone().with_body("+all"));
+        // A file that says so itself is not cut.
+        card.preview = Some(preview.clone().with_body("+al… 6 more characters"));
         assert_eq!(in_full(&card), None);
-        card.preview = Some(preview.with_body("+al… 6 more characters"));
+        card.preview = Some(preview.with_clipped(clip("+all of it", 3)));
         assert_eq!(in_full(&card).as_deref(), Some("a, as it would be:\nall of it\n"));
     }
 }

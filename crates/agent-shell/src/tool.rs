@@ -17,6 +17,9 @@ const DESCRIPTION: &str = "Runs a shell command and returns its output with its 
 /// How many characters of a command a preview's title shows.
 const TITLE_CHARS: usize = 100;
 
+/// A command of one line that is no longer is the title alone, so that nobody reads it twice.
+const LINE_CHARS: usize = 500;
+
 impl Shell {
     /// The tool `shell`, of tier exec, one command at a time.
     #[must_use]
@@ -59,15 +62,17 @@ impl Tool for ShellTool {
                 Some(sandbox) => format!("in the sandbox {sandbox}"),
             };
             let folder = parsed.cwd.as_deref().unwrap_or("the working directory");
-            let mut preview = Preview::of_arguments(&self.spec, args);
-            let title = format!("shell: {}", parsed.command.trim());
-            let clipped = clip(&title, TITLE_CHARS);
-            preview.title = clipped.text.replace('\n', " ");
-            preview.kind = PreviewKind::Execute;
-            let whole = clipped.cut == 0 && preview.title == title;
-            let command = if whole { String::new() } else { format!("{}\n\n", parsed.command) };
-            preview.body = format!("{command}{place}, in {folder}");
-            Ok(preview)
+            let command = parsed.command.trim();
+            let is_line = !command.contains('\n') && command.chars().count() <= LINE_CHARS;
+            let (title, below) = match is_line {
+                true => (command.to_owned(), String::new()),
+                false => {
+                    let title = clip(command, TITLE_CHARS).text.replace('\n', " ");
+                    (title, format!("{}\n\n", parsed.command))
+                }
+            };
+            Ok(Preview::new(PreviewKind::Execute, format!("shell: {title}"))
+                .with_body(format!("{below}{place}, in {folder}")))
         })
     }
 }

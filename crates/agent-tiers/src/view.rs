@@ -191,6 +191,12 @@ impl Dispatch for View {
         let waiting = callers.chain([waiter.call_id().clone()]).collect();
         Box::new(self.run.calls.note_wait(waiting, other.clone()))
     }
+
+    fn held_from(&self, other: &CallId, holder: &Context) -> Option<String> {
+        let callers = holder.callers().iter().map(|caller| &caller.call_id);
+        let holding: Vec<&CallId> = callers.chain([holder.call_id()]).collect();
+        self.run.calls.held_from(other, &holding)
+    }
 }
 
 impl Authority {

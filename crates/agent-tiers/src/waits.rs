@@ -55,6 +55,17 @@ impl Calls {
         while !self.is_circle(asker, tool) && news.changed().await.is_ok() {}
     }
 
+    /// The tool that `other` waits for a turn at, where one of these calls is of it: only what has its turn makes others.
+    pub(crate) fn held_from(&self, other: &CallId, holding: &[&CallId]) -> Option<String> {
+        let live = lock(&self.live);
+        let waits = live.values().filter(|call| call.asker == *other);
+        let mut waits = waits.filter(|call| call.waits_for() == WaitsFor::Turn);
+        let is_held = |name: &str| {
+            holding.iter().any(|id| live.get(*id).is_some_and(|call| call.name == name))
+        };
+        waits.find(|call| is_held(&call.name)).map(|call| call.name.clone())
+    }
+
     /// Whether a call of `tool` waits for `asker`, through others who wait for turns too.
     ///
     /// Only a call that has its turn makes others, so whatever of the tool is noted as waiting stands before `asker`.

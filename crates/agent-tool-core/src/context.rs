@@ -127,6 +127,13 @@ pub trait Dispatch: Send + Sync + 'static {
         let _ = (other, waiter);
         Box::new(())
     }
+
+    /// The tool whose turn somebody waits for, whose own surroundings have this id, where the call that `holder` belongs to or
+    /// one that it was made from has that turn: they go on no further before it ends.
+    fn held_from(&self, other: &CallId, holder: &Context) -> Option<String> {
+        let _ = (other, holder);
+        None
+    }
 }
 
 /// Takes the events of calls. Implementations return at once, whatever becomes of the event.

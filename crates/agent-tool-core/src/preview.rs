@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{FileChange, Tier, ToolSpec, clip};
+use crate::{Clipped, FileChange, Tier, ToolSpec, clip};
 
 /// What kind of thing a call is: the Agent Client Protocol's words, so that an adapter for an
 /// editor is a mapping.
@@ -69,6 +69,9 @@ pub struct Preview {
     /// Whether the call would change nothing, so that nobody need be asked about it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub changes_nothing: bool,
+    /// Whether the body is a part of what there is to show. What the body itself says of that may be anybody's words.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
 }
 
 /// How many characters of the arguments the default preview shows.
@@ -87,6 +90,7 @@ impl Preview {
             fingerprint: None,
             reason: None,
             changes_nothing: false,
+            cut: false,
         }
     }
 
@@ -99,13 +103,29 @@ impl Preview {
             Tier::Exec => PreviewKind::Execute,
         };
         let body = serde_json::to_string_pretty(args).unwrap_or_default();
-        Self::new(kind, format!("call {}", spec.name)).with_body(clip(&body, ARGUMENTS_LIMIT).text)
+        Self::new(kind, format!("call {}", spec.name)).with_clipped(clip(&body, ARGUMENTS_LIMIT))
     }
 
-    /// The same preview with this body.
+    /// The same preview with this body, which is whole.
     #[must_use]
     pub fn with_body(mut self, body: impl Into<String>) -> Self {
         self.body = body.into();
+        self.cut = false;
+        self
+    }
+
+    /// The same preview with a body that may have been cut.
+    #[must_use]
+    pub fn with_clipped(mut self, body: Clipped) -> Self {
+        self.cut = body.cut > 0;
+        self.body = body.text;
+        self
+    }
+
+    /// The same preview, of whose body a part is left out.
+    #[must_use]
+    pub fn showing_a_part(mut self) -> Self {
+        self.cut = true;
         self
     }
 

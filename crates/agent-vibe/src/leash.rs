@@ -47,6 +47,10 @@ impl Dispatch for Leash {
     fn note_wait(&self, other: &CallId, waiter: &Context) -> Box<dyn Send> {
         self.dispatch.note_wait(other, waiter)
     }
+
+    fn held_from(&self, other: &CallId, holder: &Context) -> Option<String> {
+        self.dispatch.held_from(other, holder)
+    }
 }
 
 fn worker_ended() -> ToolError {

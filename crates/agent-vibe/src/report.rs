@@ -77,6 +77,10 @@ pub struct WorkerReport {
     /// is ignored.
     #[serde(skip_serializing_if = "is_false")]
     pub detached: bool,
+    /// In a list, the tool for which the worker waits, where the call that asked for the list was made from one of that tool:
+    /// the worker goes on no further before that one ends, whoever polls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<String>,
 }
 
 impl WorkerReport {
@@ -97,6 +101,7 @@ impl WorkerReport {
             timed_out: false,
             elapsed_ms: milliseconds(elapsed),
             detached: record.is_detached(),
+            waits_for: None,
         }
     }
 

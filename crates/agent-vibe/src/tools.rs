@@ -106,7 +106,10 @@ impl Vibe {
             Op::List => {
                 let ListArgs {} = parse_args(&self.spec, args)?;
                 workers.check_on()?;
-                let reports: Vec<WorkerReport> = workers.list();
+                let mut reports: Vec<WorkerReport> = workers.list();
+                for report in &mut reports {
+                    report.waits_for = cx.dispatch().held_from(&call_id(&report.worker_id), cx);
+                }
                 Ok(output(text::listed(&reports), &json!({ "workers": reports })))
             }
         }

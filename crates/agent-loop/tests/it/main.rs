@@ -65,6 +65,7 @@ fn main() {
             a_wait_that_is_too_long_ends_the_turn_and_says_so
             what_cannot_succeed_is_not_tried_again
             after_the_last_time_the_turn_ends_with_what_was_got
+            a_model_is_told_that_its_answer_broke_off_with_the_connection
             a_cut_stream_is_asked_for_again_and_its_text_is_void
             no_call_of_a_cut_answer_is_made
             silence_counts_as_a_failure

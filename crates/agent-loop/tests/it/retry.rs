@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::support::{
-    Move, Scripted, Toolbox, agent, ask, calls, end, fails, is_paired, says, used,
+    Move, Scripted, Toolbox, agent, ask, calls, end, fails, is_paired, says, text, used,
 };
 
 fn waits(events: &[TurnEvent]) -> Vec<Duration> {
@@ -94,6 +94,22 @@ pub(crate) async fn after_the_last_time_the_turn_ends_with_what_was_got() {
     assert_eq!((turn.text.as_str(), turn.steps), ("half of", 1));
     assert_eq!(conversation.messages().len(), 4);
     assert!(is_paired(conversation.messages()));
+}
+
+pub(crate) async fn a_model_is_told_that_its_answer_broke_off_with_the_connection() {
+    let half = || vec![Move::Give(Delta::Text("half of".into()))];
+    let model = Scripted::new([half(), half(), says("As I said.")]);
+    let agent = agent(&model, &Toolbox::new()).retry(Retry::default().with_times(1));
+    let mut conversation = Conversation::new();
+    ask(&agent, &mut conversation, "go").await;
+    let (turn, _) = ask(&agent, &mut conversation, "go on").await;
+    assert_eq!(turn.text, "As I said.");
+    let sent = &model.seen()[2].messages;
+    let Message::User { parts } = &**sent.last().unwrap() else { panic!("the person's") };
+    assert_eq!(
+        text(parts),
+        "(your answer above broke off with the connection before it was complete; what stands there is all that came of it)\ngo on"
+    );
 }
 
 pub(crate) async fn a_cut_stream_is_asked_for_again_and_its_text_is_void() {

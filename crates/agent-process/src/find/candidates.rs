@@ -27,8 +27,15 @@ pub(super) fn list(wanted: &Wanted, place: &Place, search_path: &OsStr) -> Vec<C
         None => search.by_name(wanted),
     };
     let mut seen = HashSet::new();
-    listed.retain(|candidate| seen.insert(candidate.path.clone()));
+    listed.retain(|candidate| seen.insert((entry(&candidate.path), candidate.refused.is_some())));
     listed
+}
+
+/// The file under its folder's real name: `/bin` is `/usr/bin` mostly. A link of its own may be another program.
+fn entry(path: &Path) -> PathBuf {
+    let folder = path.parent().and_then(|folder| fs::canonicalize(folder).ok());
+    let entry = folder.zip(path.file_name()).map(|(folder, name)| folder.join(name));
+    entry.unwrap_or_else(|| path.to_owned())
 }
 
 struct Search<'a> {

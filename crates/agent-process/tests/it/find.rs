@@ -243,6 +243,30 @@ pub(crate) fn a_program_that_exists_and_fails_says_why() {
     });
 }
 
+/// `/bin` is a link to `/usr/bin` mostly, and a program has several names there.
+pub(crate) fn a_reason_that_several_share_is_said_once() {
+    let machine = Machine::new();
+    for (name, lacks) in [("bin/python3", "it lacks a part"), ("more/python", "it lacks a part")] {
+        machine.program(name, &format!("echo {lacks}; exit 1"));
+    }
+    machine.program("bin/python", "echo something else; exit 1");
+    symlink(machine.at("bin"), machine.at("again")).unwrap();
+    let shown = |path: &str| machine.at(path).display().to_string();
+    run(async {
+        let finder = machine.finder_on(&["bin", "again", "more"]);
+        let wanted = Wanted::new("python3").or("python");
+        let said = told(&finder.find(&wanted, &machine.place(Trust::Untrusted)).await);
+        let tried = "is there, and when it was tried it exited with code 1;";
+        let expected = format!(
+            "python3 or python cannot be used:\n- {} {tried} it lacks a part\n- the same holds for {}\n- {} {tried} something else",
+            shown("bin/python3"),
+            shown("more/python"),
+            shown("bin/python"),
+        );
+        assert_eq!(said, expected);
+    });
+}
+
 pub(crate) fn a_configured_program_is_the_only_one_tried() {
     let machine = Machine::new();
     machine.program("bin/server", "echo path");

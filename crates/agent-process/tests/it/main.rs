@@ -43,6 +43,7 @@ fn main() {
             a_search_path_through_the_checkout_finds_nothing_in_it_without_trust,
             a_program_that_is_too_old_is_passed_over,
             a_program_that_exists_and_fails_says_why,
+            a_reason_that_several_share_is_said_once,
             a_configured_program_is_the_only_one_tried,
             the_highest_number_is_taken_after_the_mere_names,
             twenty_that_ask_at_once_probe_once_and_forget_asks_again,

@@ -44,6 +44,8 @@ pub(super) struct Head {
     /// As it is shown when the call begins: what is long is cut.
     pub(super) row: String,
     pub(super) whole: String,
+    /// Without the code or the command, for where that stands below.
+    pub(super) above_code: String,
 }
 
 /// How a call ended.
@@ -178,7 +180,7 @@ impl Kept {
     fn whole(&self) -> String {
         let all = |code: &String| self.head.whole.ends_with(&format!(" {}", code.trim()));
         let head = match program_of(&self.args).filter(|code| !all(code)) {
-            Some(code) => format!("{}\n{code}", self.head.row),
+            Some(code) => format!("{}\n{code}", self.head.above_code),
             None => self.head.whole.clone(),
         };
         let written = self.written.text();
@@ -249,8 +251,13 @@ fn code_of(args: &Value) -> Option<String> {
 
 /// Code or a command.
 fn program_of(args: &Value) -> Option<String> {
-    let code = ["code", "command"].iter().find_map(|key| args[key].as_str())?;
+    let code = args[program_key(args)?].as_str()?;
     Some(readable(code.trim_matches('\n')))
+}
+
+/// Under which name the arguments have code or a command.
+pub(super) fn program_key(args: &Value) -> Option<&'static str> {
+    ["code", "command"].into_iter().find(|key| args[key].is_string())
 }
 
 #[cfg(test)]
@@ -280,11 +287,15 @@ mod tests {
     fn an_opened_call_has_its_own_command_whole() {
         let mut calls = Calls::default();
         let long = "echo ".repeat(100) + "end";
-        let head = |whole: &str| Head { row: "[1] cut…".to_owned(), whole: whole.to_owned() };
+        let head = |whole: &str| Head {
+            row: "[1] cut…".to_owned(),
+            whole: whole.to_owned(),
+            above_code: "[1] shell".to_owned(),
+        };
         for (args, whole, opened) in [
             (json!({"command": long}), format!("[1] shell {long}"), format!("[1] shell {long}")),
-            (json!({"command": "ls\npwd"}), "[1] shell ls pwd".into(), "[1] cut…\nls\npwd".into()),
-            (json!({"code": "1", "description": "x"}), "[1] eval x".into(), "[1] cut…\n1".into()),
+            (json!({"command": "ls\npwd"}), "[1] shell ls pwd".into(), "[1] shell\nls\npwd".into()),
+            (json!({"code": "1", "description": "x"}), "[1] eval x".into(), "[1] shell\n1".into()),
         ] {
             calls.begin(CallId::new("a"), "shell", &args, head(&whole));
             assert_eq!(calls.open(None), Ok(format!("{opened}\n(it is at work)")));
@@ -316,7 +327,7 @@ mod tests {
         .expect("a conversation");
         let head = |number: usize, name: &str, _: &Value| {
             let row = format!("[{number}] {name}");
-            Head { whole: row.clone(), row }
+            Head { whole: row.clone(), above_code: row.clone(), row }
         };
         let calls = Calls::of(&conversation, head);
         assert_eq!(calls.open(Some(1)).expect("a call"), "[1] read\n1\tone");

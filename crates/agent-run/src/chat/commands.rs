@@ -58,12 +58,12 @@ impl Talk {
             },
             Command::Vibe(vibe) => self.vibe(vibe).await?,
             Command::Quit => {}
-            command => self.looks().look(&command),
+            command => self.looks(When::Idle).look(&command),
         }
         Ok(())
     }
 
-    fn looks(&self) -> Looks<'_> {
+    pub(super) fn looks(&self, when: When) -> Looks<'_> {
         Looks {
             assembled: &self.assembled,
             model: self.agent.model().name(),
@@ -73,7 +73,7 @@ impl Talk {
             crew: self.crew.as_ref(),
             trust: self.trust,
             tally: &self.tally,
-            when: When::Idle,
+            when,
         }
     }
 

@@ -34,6 +34,10 @@ const CALL: &str = "    │ ";
 /// What is said of a call that has no end.
 const AT_WORK: &str = "at work";
 
+/// What is said of one that came to its end, and of one that did not.
+const DONE: &str = "done";
+const CUT_OFF: &str = "cut off";
+
 /// What stands before a worker's result.
 const RESULT: &str = "    ";
 
@@ -142,10 +146,11 @@ impl Seen {
                 self.called().entry(worker.to_owned()).or_default().begin(call_id, name, args);
             }
             What::Finished { call_id, ok, error, .. } => {
-                let code = error.as_ref().map_or("an error", |error| error.code.as_str());
-                self.end(call_id, if *ok { "done" } else { code });
+                let code = error.as_ref().map_or("error", |error| error.code.as_str());
+                // Another's word, in quotes unless it is a plain one.
+                self.end(call_id, &if *ok { DONE.to_owned() } else { edge::word(code) });
             }
-            What::Cancelled { call_id, .. } => self.end(call_id, "cut off"),
+            What::Cancelled { call_id, .. } => self.end(call_id, CUT_OFF),
             _ => {}
         }
     }
@@ -183,7 +188,7 @@ impl Called {
 
     fn end(&mut self, id: &CallId, how: &str) {
         if let Some((.., end)) = self.last.iter_mut().find(|(call, ..)| call == id) {
-            *end = edge::word(how);
+            *end = how.to_owned();
         }
     }
 

@@ -251,8 +251,8 @@ impl<'a> Once<'a> {
                 let error = result.as_ref().as_ref().err();
                 self.note_end(call_id, error.map(|error| (error.kind, error.code.as_ref())));
             }
-            TurnEvent::Retrying { error, wait, time, .. } => {
-                remark(in_style(FAINT, edge::retrying(error, *wait, *time)));
+            TurnEvent::Retrying { error, wait, time, most, .. } => {
+                remark(in_style(FAINT, edge::retrying(error, *wait, (*time, *most))));
             }
             _ => {}
         }

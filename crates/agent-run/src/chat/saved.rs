@@ -129,10 +129,11 @@ impl Conversations {
     ) -> Result<(Conversation, Journal)> {
         let path = saved.path.clone();
         let (before, hold) = opened(&path)?;
-        let (conversation, note) = read(&before)?;
+        let Kept { conversation, note, copy_of } = read(&before)?;
         if hold == Hold::Elsewhere {
             remark(in_style(FAINT, ELSEWHERE));
             let journal = self.begin(state, begins)?;
+            journal.write(&CopyLine { copy_of: saved.id.clone() });
             conversation.messages().iter().for_each(|message| journal.add(message));
             journal.crew().before = note;
             return Ok((conversation, journal));
@@ -141,6 +142,9 @@ impl Conversations {
         let mut valid = conversation.clone();
         valid.repair();
         let mut whole = Vec::new();
+        if let Some(copy_of) = copy_of {
+            writeln!(whole, "{}", without(&self.secrets, &CopyLine { copy_of })?)?;
+        }
         for message in valid.messages() {
             writeln!(whole, "{}", without(&self.secrets, &**message)?)?;
         }
@@ -272,12 +276,27 @@ enum Line {
     Message(Message),
     Note(NoteLine),
     Stage(StageLine),
+    Copy(CopyLine),
+}
+
+/// The first line of a copy's journal: whose copy it is, by its id.
+#[derive(Debug, Serialize, Deserialize)]
+struct CopyLine {
+    copy_of: String,
+}
+
+/// What a journal keeps.
+struct Kept {
+    conversation: Conversation,
+    note: Note,
+    copy_of: Option<String>,
 }
 
 /// A line that broke off, such as by a full disk or a power cut, ends what is read.
-fn read(file: &fs::File) -> Result<(Conversation, Note)> {
+fn read(file: &fs::File) -> Result<Kept> {
     let lines = io::BufReader::new(file).lines().map_while(Result::ok);
-    let (mut messages, mut last, mut stages) = (Vec::new(), Note::default(), Stages::default());
+    let (mut messages, mut note, mut stages) = (Vec::new(), Note::default(), Stages::default());
+    let mut copy_of = None;
     for line in lines.map_while(|line| serde_json::from_str(&line).ok()) {
         match line {
             Line::Message(message) => {
@@ -285,10 +304,11 @@ fn read(file: &fs::File) -> Result<(Conversation, Note)> {
                 stages = Stages::default();
             }
             Line::Stage(line) => stages.note(line),
-            Line::Note(NoteLine { note }) => last = note,
+            Line::Note(line) => note = line.note,
+            Line::Copy(line) => copy_of = Some(line.copy_of),
         }
     }
     let not_made = messages.last().and_then(|last| stages.not_made(last));
     messages.extend(not_made.map(Arc::new));
-    Ok((Conversation::from_messages(messages), last))
+    Ok(Kept { conversation: Conversation::from_messages(messages), note, copy_of })
 }

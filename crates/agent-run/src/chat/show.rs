@@ -12,9 +12,10 @@ use serde_json::Value;
 
 use super::{
     again::Again,
-    calls::{Calls, Head},
+    calls::{Calls, Head, program_key},
     cards::ChatCards,
     layout::{self, Seen},
+    loops::Loops,
     saved::{Journal, Stage},
     screen::Screen,
 };
@@ -72,6 +73,8 @@ struct State {
     model: Option<(String, Instant)>,
     /// Whether the model's answer has anything in it so far.
     answers: bool,
+    /// What the person was told of the model's loops in this turn.
+    loops: Loops,
     /// What turns used since it was taken.
     tally: Tally,
     /// What calls of the run write, during a turn.
@@ -93,6 +96,7 @@ impl Turns {
             again,
             model: None,
             answers: false,
+            loops: Loops::default(),
             tally: Tally::default(),
             written: None,
         });
@@ -101,7 +105,9 @@ impl Turns {
 
     /// A turn of this run begins.
     pub(crate) fn begin(&self, run: &Run) {
-        self.state().written = Some(run.watch());
+        let mut state = self.state();
+        state.written = Some(run.watch());
+        state.loops = Loops::default();
     }
 
     /// Shows the whole of a call; of the last one without a number.
@@ -244,7 +250,7 @@ impl Turns {
                     self.screen.sequence(&shown);
                 }
                 if let Some(said) = self.pictures.save(part) {
-                    self.screen.rows(&with_path(&said, columns));
+                    self.screen.rows(&fold(&said, columns, RESULT, RESULT));
                 }
             }
         }
@@ -327,7 +333,11 @@ impl Watch for Turns {
             _ => self.model_is_at(None),
         }
         match event {
-            TurnEvent::StepStarted { .. } => self.state().answers = false,
+            TurnEvent::StepStarted { step, .. } => {
+                let mut state = self.state();
+                state.answers = false;
+                state.loops.step(step);
+            }
             TurnEvent::Text(text) => {
                 self.state().answers |= !text.trim().is_empty();
                 let new = self.state().again.text(&piece_readable(&text));
@@ -344,18 +354,20 @@ impl Watch for Turns {
                 self.finished(&call_id, &name, &result, took);
                 self.cards.finished(&call_id);
             }
-            TurnEvent::Retrying { error, wait, time, .. } => {
+            TurnEvent::Retrying { error, wait, time, most, .. } => {
                 self.state().again.begin();
-                let said = edge::retrying(&error, wait, time);
+                let said = edge::retrying(&error, wait, (time, most));
                 self.screen.line(&in_style(ALERT, said).to_string());
             }
             TurnEvent::Shortened { before, after, messages } => self.screen.aside(&format!(
                 "old results in {messages} messages are sent shortened from here on: about {before} tokens are {after}"
             )),
-            TurnEvent::Repeating { tool, times } => self.screen.aside(&format!(
-                "{} came {times} times with the same result; the model was told",
-                edge::word(&tool)
-            )),
+            TurnEvent::Repeating { tool, times } if self.state().loops.is_news(&tool, times) => {
+                self.screen.aside(&format!(
+                    "{} came {times} times with the same result; the model is told so each time",
+                    edge::word(&tool)
+                ));
+            }
             TurnEvent::Message(message) => {
                 self.state().again = Again::default();
                 match self.with_written(&message) {
@@ -388,7 +400,12 @@ impl Watch for Turns {
 fn head(number: usize, name: &str, args: &Value) -> Head {
     let shown = in_style(STRONG, edge::word(name));
     let head = |wish: String| format!("[{number}] {shown} {wish}").trim_end().to_owned();
-    Head { row: head(summary(name, args)), whole: head(readable(&wish(name, args))) }
+    let mut rest = args.clone();
+    if let (Some(key), Some(rest)) = (program_key(args), rest.as_object_mut()) {
+        rest.remove(key);
+    }
+    let whole = |args| head(readable(&wish(name, args)));
+    Head { row: head(summary(name, args)), whole: whole(args), above_code: whole(&rest) }
 }
 
 /// Rows for calls of workers that are at work for some time.
@@ -412,17 +429,6 @@ pub(super) fn id_of(name: &str) -> Option<&str> {
     let (id, _) = name.split_once(" (")?;
     let number = id.strip_prefix('w')?;
     (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(id)
-}
-
-/// What is said of an image, in rows. A path that does not fit is left to the terminal, so that it can be taken in one piece.
-fn with_path(said: &str, columns: Option<usize>) -> Vec<String> {
-    let rows = fold(said, columns, RESULT, RESULT);
-    match said.split_once(": ") {
-        Some((what, path)) if rows.len() > 1 && path.starts_with('/') => {
-            vec![format!("{RESULT}{what}:"), path.to_owned()]
-        }
-        _ => rows,
-    }
 }
 
 /// What a call is about, in a line that is cut where it is long.
@@ -460,17 +466,24 @@ fn wish(name: &str, args: &Value) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{head, id_of, summary, with_path};
+    use super::{head, id_of, summary};
 
     #[test]
-    fn a_path_is_not_broken_and_the_whole_of_a_call_is_kept() {
-        let said = "image: /home/somebody/.local/state/agent-run/image_1.png";
-        let rows = with_path(said, Some(40));
-        assert_eq!(rows, ["    image:", "/home/somebody/.local/state/agent-run/image_1.png"]);
-        assert_eq!(with_path(said, Some(80)), [format!("    {said}")]);
+    fn the_whole_of_a_call_is_kept() {
         let command = "echo ".repeat(60) + "end";
         let head = head(1, "shell", &json!({"command": command}));
         assert!(head.whole.ends_with(&command) && !head.row.contains("end"), "{}", head.row);
+        // Above a command that stands whole below it nothing of it is repeated.
+        let above = |name: &str, args| plain(&self::head(1, name, &args).above_code);
+        assert_eq!(above("shell", json!({"command": "cd a\nls"})), "[1] shell");
+        let cell = json!({"code": "1\n2", "description": "count"});
+        assert_eq!(above("eval", cell), "[1] eval count");
+        let call = json!({"command": "a\nb", "place": "here"});
+        assert_eq!(above("mcp__x__run", call), "[1] mcp__x__run place=here");
+    }
+
+    fn plain(row: &str) -> String {
+        anstream::adapter::strip_str(row).to_string()
     }
 
     #[test]

@@ -106,6 +106,12 @@ impl Talk {
             let said = clip(&readable(&said), SAID_CHARS).text;
             self.screen.line(&format!("{PROMPT}{said}"));
         }
+        // An answer's text comes before its calls.
+        let last = readable(self.conversation.last_text());
+        if !last.is_empty() {
+            self.screen.piece(&last);
+            self.screen.end_text();
+        }
         for head in unknown {
             let said =
                 format!("{head}: cut off when the program ended; whether it acted is not known");
@@ -113,11 +119,6 @@ impl Talk {
         }
         for said in not_made(&self.conversation) {
             self.screen.line(&said);
-        }
-        let last = readable(self.conversation.last_text());
-        if !last.is_empty() {
-            self.screen.piece(&last);
-            self.screen.end_text();
         }
     }
 
@@ -190,22 +191,13 @@ impl Talk {
         self.cards.at_work(true);
         let stop = Stop::new();
         self.cards.stops(&stop);
+        // The turn has the conversation meanwhile, and who only looks the rest.
+        let mut conversation = std::mem::take(&mut self.conversation);
         let ended = {
-            // Its conversation is the turn's; what only looks needs none.
-            let looks = Looks {
-                assembled: &self.assembled,
-                model: self.agent.model().name(),
-                turns: &self.turns,
-                screen: &self.screen,
-                cards: &self.cards,
-                crew: self.crew.as_ref(),
-                trust: self.trust,
-                tally: &self.tally,
-                when: When::Turn,
-            };
+            let looks = self.looks(When::Turn);
             let discreet = Discreet::new(&*self.turns, &self.secrets);
             let work = show_work(&looks, self.editor.ahead());
-            let mut turn = pin!(self.agent.turn_until(&mut self.conversation, &discreet, &stop));
+            let mut turn = pin!(self.agent.turn_until(&mut conversation, &discreet, &stop));
             let mut work = pin!(work);
             let mut leaves = None;
             loop {
@@ -229,6 +221,7 @@ impl Talk {
                 }
             }
         };
+        self.conversation = conversation;
         self.screen.below(Vec::new());
         self.cards.at_work(false);
         self.tally.merge(&self.turns.take_tally());

@@ -137,6 +137,7 @@ fn a_card_that_comes_up_while_somebody_types_is_answered_beside_the_line() {
     let screen = terminal.shows_times("w1 one (fast): done after", 2);
     // What it called, once somebody asks.
     assert_eq!(screen.matches("    │ done: write path=one.txt\n").count(), 1, "{screen}");
+    assert!(screen.contains("    │ cut off: write path=two.txt\n"), "{screen}");
     assert!(!home.checkout.path().join("two.txt").exists());
 }
 

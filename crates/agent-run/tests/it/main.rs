@@ -11,6 +11,7 @@ mod doctor;
 mod home;
 mod hosts;
 mod images;
+mod looks;
 mod mcp;
 mod peer;
 mod pipes;

@@ -379,7 +379,13 @@ fn after_a_kill_it_is_said_what_was_cut_off() {
         &[("a.txt", "one\n")],
         vec![
             when("work", Rule::call("read", json!({"path": "a.txt"}))),
-            when("one", Rule::call("shell", json!({"command": "echo begun; sleep 612"}))),
+            when(
+                "one",
+                Rule {
+                    text: vec!["Now I look further.".to_owned()],
+                    ..Rule::call("shell", json!({"command": "echo begun; sleep 612"}))
+                },
+            ),
             done(),
         ],
     );
@@ -396,7 +402,9 @@ fn after_a_kill_it_is_said_what_was_cut_off() {
     let screen = terminal.shows("cut off when the program ended; whether it acted is not known");
     assert!(screen.contains("going on after 4 messages and 2 calls"), "{screen}");
     assert!(screen.contains("\u{203a} work on it\n"), "{screen}");
-    assert!(screen.contains("[2] shell echo begun; sleep 612: cut off"), "{screen}");
+    // As it came: the text of an answer, then its calls.
+    let rows = "  Now I look further.\n[2] shell echo begun; sleep 612: cut off";
+    assert!(screen.contains(rows), "{screen}");
     terminal.says("/open 1");
     terminal.shows("1   one");
     terminal.says("/open 2");

@@ -63,6 +63,15 @@ async fn the_preview_shows_the_whole_command_and_where_it_runs() {
     let preview = tool.preview(&args, &Context::detached()).await.unwrap();
     assert_eq!(preview.title, "shell: rm -rf build make");
     assert_eq!(preview.body, "rm -rf build\nmake\n\non this machine, in sub");
+    // One line is read once, though it takes several rows.
+    let line = "echo ".repeat(80) + "end";
+    let preview = tool.preview(&json!({"command": line}), &Context::detached()).await.unwrap();
+    assert_eq!(preview.title, format!("shell: {line}"));
+    assert_eq!(preview.body, "on this machine, in the working directory");
+    let line = "echo ".repeat(200) + "end";
+    let preview = tool.preview(&json!({"command": line}), &Context::detached()).await.unwrap();
+    assert!(preview.title.ends_with("… 903 more characters"), "{}", preview.title);
+    assert_eq!(preview.body, format!("{line}\n\non this machine, in the working directory"));
 }
 
 #[tokio::test]

@@ -92,6 +92,11 @@ fn line(report: &WorkerReport) -> String {
     if report.detached {
         line.push_str("  (did not stop)");
     }
+    if let Some(tool) = &report.waits_for {
+        line.push_str(&format!(
+            "\n    waits for {tool}, which the call that asks for this list holds: it goes on once that ends, and not before"
+        ));
+    }
     if let Some(result) = &report.result {
         let result = result.split_whitespace().collect::<Vec<_>>().join(" ");
         line.push_str(&format!("\n    latest result: {result}"));

@@ -4,6 +4,7 @@ mod ends;
 mod kill;
 mod load;
 mod model;
+mod poll;
 mod run;
 mod send;
 mod spawn;

@@ -12,7 +12,7 @@ use agent_tool_core::{Part, clip, counted, for_person};
 use anyhow::{Result, anyhow, bail};
 use serde::Serialize;
 
-use super::{Conversations, ENDING, read};
+use super::{Conversations, ENDING, Kept, read};
 use crate::state::RUN_PREFIX;
 
 /// So many characters of what was said first are in a list.
@@ -37,7 +37,7 @@ pub(crate) enum Began {
 #[derive(Clone, Debug)]
 pub(super) struct Saved {
     pub(super) path: PathBuf,
-    id: String,
+    pub(super) id: String,
     began: Began,
     begun: SystemTime,
     /// When something was said in it last.
@@ -54,6 +54,9 @@ pub(crate) struct Listed {
     begun_at: u64,
     used_at: u64,
     messages: usize,
+    /// The id of the one that it was copied from, since that was open elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copy_of: Option<String>,
     /// The beginning of what was said first.
     first: String,
     #[serde(skip)]
@@ -150,7 +153,7 @@ impl Saved {
 
     fn listed(&self) -> Option<Listed> {
         // Opened without its lock, which belongs to who goes on with it.
-        let (conversation, _) = read(&fs::File::open(&self.path).ok()?).ok()?;
+        let Kept { conversation, copy_of, .. } = read(&fs::File::open(&self.path).ok()?).ok()?;
         let since =
             |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         Some(Listed {
@@ -159,6 +162,7 @@ impl Saved {
             begun_at: since(self.begun),
             used_at: since(self.used),
             messages: conversation.messages().len(),
+            copy_of,
             first: first_said(&conversation),
             words: self.in_words(),
         })
@@ -169,7 +173,8 @@ impl Listed {
     /// A row of a list.
     pub(crate) fn in_words(&self) -> String {
         let Self { id, words, messages, first, .. } = self;
-        format!("{id}  {words}, {}: {first}", counted(*messages, "message"))
+        let copy = self.copy_of.as_ref().map_or(String::new(), |id| format!(", a copy of {id}"));
+        format!("{id}  {words}, {}{copy}: {first}", counted(*messages, "message"))
     }
 }
 
