@@ -212,7 +212,12 @@ impl Drop for Open {
         if self.leave() {
             let live = &self.live;
             self.log.tell_rest(&live.id);
-            self.log.push(|| What::Cancelled { call_id: live.id.clone(), ms: live.ms() });
+            let waited_for = Some(live.waits_for());
+            self.log.push(|| What::Cancelled {
+                call_id: live.id.clone(),
+                ms: live.ms(),
+                waited_for,
+            });
         }
     }
 }

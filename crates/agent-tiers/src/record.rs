@@ -7,7 +7,7 @@ use agent_tool_core::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ChangeLine, Surface, json};
+use crate::{ChangeLine, Surface, WaitsFor, json};
 
 /// The version of the transcript's format, in every line.
 pub const TRANSCRIPT_VERSION: u32 = 1;
@@ -111,6 +111,10 @@ pub enum What {
         call_id: CallId,
         /// How long it had taken, in milliseconds.
         ms: u64,
+        /// What it waited for then. A call whose tool was at work may have done a part of it, or all; any other one did nothing. None
+        /// in transcripts of before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        waited_for: Option<WaitsFor>,
     },
     /// What a view lists may be another thing now.
     ToolsChanged {

@@ -141,7 +141,10 @@ async fn a_cancelled_call_is_recorded_inner_first_and_its_turn_is_free() {
     task.abort();
     assert!(task.await.expect_err("aborted").is_cancelled());
     run.flush().await.expect("written");
-    assert_eq!(lines.outline()[6..], ["cancelled call_3", "cancelled call_2", "cancelled call_1"]);
+    assert_eq!(
+        lines.outline()[6..],
+        ["cancelled call_3 tool", "cancelled call_2 tool", "cancelled call_1 tool"]
+    );
     assert_eq!(run.live_calls(), []);
     assert_eq!(call(&view, "hangs").await.expect("a free turn").joined_text(), "free");
 }
@@ -153,7 +156,7 @@ async fn a_call_cancelled_before_it_was_polled_is_recorded_too() {
     let view = full(&run);
     drop(view.start(ToolCall::new("look", json!({})), &view.root()));
     run.flush().await.expect("written");
-    assert_eq!(lines.outline(), ["started call_1", "cancelled call_1"]);
+    assert_eq!(lines.outline(), ["started call_1", "cancelled call_1 approval"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -169,7 +172,7 @@ async fn a_cancel_withdraws_the_card() {
     shown.withdrawn().await;
     assert!(task.await.expect_err("aborted").is_cancelled());
     run.flush().await.expect("written");
-    assert_eq!(lines.outline(), ["started call_1", "cancelled call_1"]);
+    assert_eq!(lines.outline(), ["started call_1", "cancelled call_1 approval"]);
     assert_eq!(run.live_calls(), []);
 }
 

@@ -213,7 +213,7 @@ impl Lines {
         text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect()
     }
 
-    /// One word a record: its type, with the call's id where it is about a call.
+    /// One word a record: its type, with the call's id where it is about a call, and what a cancelled one waited for.
     pub(crate) fn outline(&self) -> Vec<String> {
         self.records().iter().map(|record| outline(&record.what)).collect()
     }
@@ -222,8 +222,8 @@ impl Lines {
 pub(crate) fn outline(what: &What) -> String {
     let value = serde_json::to_value(what).expect("JSON");
     let word = |key: &str| value[key].as_str().map(str::to_owned);
-    let kind = word("type").expect("a type");
-    word("call_id").map_or(kind.clone(), |id| format!("{kind} {id}"))
+    let words = ["type", "call_id", "waited_for"].into_iter().filter_map(word);
+    words.collect::<Vec<_>>().join(" ")
 }
 
 impl Write for Lines {

@@ -340,5 +340,5 @@ async fn a_turn_is_free_before_its_call_is_said_to_be_over() {
     drop(holder);
     assert_eq!(*witness.seen.lock().expect("not poisoned"), [true]);
     let record = record.await.expect("a record").record;
-    assert_eq!(outline(&record.what), "cancelled call_1");
+    assert_eq!(outline(&record.what), "cancelled call_1 tool");
 }
