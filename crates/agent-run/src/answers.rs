@@ -50,6 +50,9 @@ pub(crate) fn prompt(card: &Card) -> String {
     if card.kind == CardKind::Permission {
         said.push_str(", which refuses");
     }
+    if refuses_with_reason(card).is_some() {
+        said.push_str("; n and words, such as `n use ls`, refuses and tells the model these words");
+    }
     if is_ambiguous(card) {
         said.push_str("; #1 is option 1 and #s skips, whatever the labels are");
     }
@@ -79,6 +82,9 @@ pub(crate) fn read_answer(card: &Card, line: &str) -> Result<Reply, String> {
     if let Some(meaning) = only(line, &meanings(card, line))? {
         return fitting(card, reply_of(card, meaning));
     }
+    if let Some(reply) = refusal(card, line) {
+        return fitting(card, reply);
+    }
     let numbers =
         line.split(|c: char| c == ',' || c.is_whitespace()).filter(|word| !word.is_empty());
     let mut chosen = Vec::new();
@@ -93,6 +99,24 @@ pub(crate) fn read_answer(card: &Card, line: &str) -> Result<Reply, String> {
         }
     }
     fitting(card, Reply::Chosen { options: chosen, text: None })
+}
+
+/// A word that refuses once, and the reason behind it. Other words at a permission are no answer.
+fn refusal(card: &Card, line: &str) -> Option<Reply> {
+    let option = refuses_with_reason(card)?;
+    let (word, reason) = line.split_once(|c: char| c.is_whitespace() || ",;:.".contains(c))?;
+    let refuses = |(_, words, effect): &(&str, &[&str], Effect)| {
+        *effect == Effect::RejectOnce && words.contains(&word.to_lowercase().as_str())
+    };
+    let reason = reason.trim_start_matches(|c: char| c.is_whitespace() || ",;:.".contains(c));
+    let refuses = WORDS.iter().any(refuses) && !reason.is_empty();
+    refuses
+        .then(|| Reply::Chosen { options: vec![id(card, option)], text: Some(reason.to_owned()) })
+}
+
+/// The number of the option that refuses a call once.
+fn refuses_with_reason(card: &Card) -> Option<usize> {
+    does(card, Effect::RejectOnce).filter(|_| card.kind == CardKind::Permission)
 }
 
 /// Whether something that may be typed at a card means two things.
@@ -267,6 +291,26 @@ mod tests {
             assert_eq!(read_answer(&card, line), Ok(Reply::option(option)), "{line}");
         }
         assert!(read_answer(&card, "never").is_err(), "no option of this card does that");
-        assert_eq!(prompt(&card), "type a number, y, n or always, or s to skip, which refuses");
+        let said = prompt(&card);
+        assert!(said.starts_with("type a number, y, n or always, or s to skip, which refuses; n "));
+    }
+
+    #[test]
+    fn words_behind_a_refusal_are_its_reason_and_other_words_are_no_answer() {
+        let mut card = question(&["allow", "reject"]);
+        card.options[0].effect = Some(Effect::AllowOnce);
+        card.options[1].effect = Some(Effect::RejectOnce);
+        assert!(read_answer(&card, "n use ls").is_err(), "a question");
+        card.kind = CardKind::Permission;
+        for line in ["n use ls", "no, use ls", " NO: use ls", "No. use ls", "n  ,use ls"] {
+            let refused = Reply::Chosen { options: vec!["2".into()], text: Some("use ls".into()) };
+            assert_eq!(read_answer(&card, line), Ok(refused), "{line}");
+        }
+        assert_eq!(read_answer(&card, "no,"), Err(prompt(&card)));
+        for line in
+            ["use ls", "y use ls", "yes, do", "not now", "nope use ls", "1 please", "never so"]
+        {
+            assert_eq!(read_answer(&card, line), Err(prompt(&card)), "{line}");
+        }
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use agent_tool_core::{
     BoxFuture, Card, CardError, CardKind, CardOption, CardPort, CardQueue, Context, Decision,
-    Effect, ErrorKind, Gate, Preview, Reply, Tier, Tool, ToolCall, ToolError, ToolSpec,
+    Effect, ErrorKind, Gate, Preview, Reply, Tier, Tool, ToolCall, ToolError, ToolSpec, clip,
 };
 use serde::{Deserialize, Serialize};
 
@@ -135,8 +135,8 @@ impl Approval {
         if matches!(reply, Ok(Reply::Skipped)) {
             return Ruling::refused(Decider::Person, skipped(spec));
         }
-        let effect = match reply.and_then(|reply| chosen(&reply)) {
-            Ok(effect) => effect,
+        let (effect, reason) = match reply.and_then(chosen) {
+            Ok(chosen) => chosen,
             Err(why) => return Ruling::refused(Decider::Nobody, no_answer(spec, &why)),
         };
         match effect {
@@ -146,7 +146,7 @@ impl Approval {
         }
         let decision = match effect {
             Effect::AllowOnce | Effect::AllowRun => Decision::Approved { fingerprint },
-            Effect::RejectOnce => Decision::Refused(refused_by_person(spec)),
+            Effect::RejectOnce => Decision::Refused(refused_by_person(spec, reason.as_deref())),
             Effect::RejectRun => Decision::Refused(refused_for_the_run(spec)),
         };
         Ruling { decision, by: Some(Decider::Person), effect: Some(effect) }
@@ -194,6 +194,9 @@ fn is_idle(spec: &ToolSpec, policy: Policy, preview: &Preview) -> bool {
     preview.changes_nothing && spec.tier == Tier::Write && policy == Policy::Ask
 }
 
+/// So many characters the model is told of a person's reason.
+const REASON_CHARS: usize = 2_000;
+
 /// What a permission card offers.
 const OPTIONS: [(&str, &str, Effect); 4] = [
     ("allow_once", "allow once", Effect::AllowOnce),
@@ -240,15 +243,20 @@ fn card(spec: &ToolSpec, cx: &Context, preview: Preview, policy: Policy) -> Card
 }
 
 /// What was chosen, where the reply is one plain choice.
-fn chosen(reply: &Reply) -> Result<Effect, CardError> {
-    let Reply::Chosen { options, text: None } = reply else {
+fn chosen(reply: Reply) -> Result<(Effect, Option<String>), CardError> {
+    let Reply::Chosen { options, text } = reply else {
         return Err(CardError::new("the card was closed without an answer"));
     };
     let chosen = match options.as_slice() {
         [chosen] => OPTIONS.into_iter().find(|(id, ..)| id == chosen),
         _ => None,
     };
-    chosen.map(|(.., effect)| effect).ok_or_else(|| CardError::new("no single option was chosen"))
+    match (chosen.map(|(.., effect)| effect), text) {
+        (Some(Effect::RejectOnce), reason) => Ok((Effect::RejectOnce, reason)),
+        (Some(effect), None) => Ok((effect, None)),
+        (Some(_), Some(_)) => Err(CardError::new("only a refusal takes a text")),
+        (None, _) => Err(CardError::new("no single option was chosen")),
+    }
 }
 
 pub(crate) enum First<A, B> {
@@ -281,11 +289,14 @@ fn refused_by_rule(spec: &ToolSpec) -> ToolError {
     ToolError::new(ErrorKind::Denied, "refused_by_rule", message)
 }
 
-fn refused_by_person(spec: &ToolSpec) -> ToolError {
+fn refused_by_person(spec: &ToolSpec, reason: Option<&str>) -> ToolError {
     let name = &spec.name;
+    let wrote = reason.map(str::trim).filter(|reason| !reason.is_empty());
+    let wrote = wrote.map(|reason| format!(" and wrote {:?}", clip(reason, REASON_CHARS).text));
+    let wrote = wrote.unwrap_or_default();
     let message = format!(
-        "the person refused this call of {name}; nothing was done; do not repeat it, find another \
-         way or say what stands in the way"
+        "the person refused this call of {name}{wrote}; nothing was done; do not repeat it, find \
+         another way or say what stands in the way"
     );
     ToolError::new(ErrorKind::Denied, "refused_by_person", message)
 }

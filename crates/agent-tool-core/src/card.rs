@@ -161,7 +161,8 @@ impl Card {
     /// # Errors
     ///
     /// An option that the card does not have, more options than it allows, text where it asks for
-    /// none, or an answer that says nothing.
+    /// none, or an answer that says nothing. What refuses a call takes a text on any permission: the
+    /// reason.
     pub fn check(&self, reply: &Reply) -> Result<(), CardError> {
         let Reply::Chosen { options, text } = reply else { return Ok(()) };
         if let Some(unknown) = options.iter().find(|id| !self.options.iter().any(|o| o.id == **id))
@@ -171,13 +172,21 @@ impl Card {
         if options.len() > 1 && !self.several {
             return Err(CardError::new(format!("card {} takes one option", self.id)));
         }
-        if text.is_some() && !self.free_text {
+        if text.is_some() && !self.free_text && !self.takes_reason(options) {
             return Err(CardError::new(format!("card {} takes no typed answer", self.id)));
         }
         if options.is_empty() && text.as_ref().is_none_or(|text| text.trim().is_empty()) {
             return Err(CardError::new(format!("the answer to card {} is empty", self.id)));
         }
         Ok(())
+    }
+
+    /// Whether these options refuse a call once, which the person may give a reason for.
+    fn takes_reason(&self, options: &[String]) -> bool {
+        let [chosen] = options else { return false };
+        let chosen = self.options.iter().find(|option| option.id == *chosen);
+        let refuses = chosen.is_some_and(|option| option.effect == Some(Effect::RejectOnce));
+        refuses && self.kind == CardKind::Permission
     }
 }
 
@@ -191,7 +200,7 @@ pub enum Reply {
         /// The ids of the chosen options.
         #[serde(default)]
         options: Vec<String>,
-        /// What was typed.
+        /// What was typed: an answer, or why a call is refused.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },

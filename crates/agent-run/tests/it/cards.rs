@@ -86,6 +86,25 @@ fn a_skipped_permission_is_said_to_be_skipped_and_one_of_nothing_is_not_asked_fo
     assert!(!screen.contains("nothing would change"), "there is nothing to ask: {screen}");
 }
 
+// spec: TIER-07
+#[test]
+fn a_permission_is_refused_with_a_reason_and_other_words_are_no_answer() {
+    let (home, server) = talking(&[], vec![when("change", write("b.txt")), done()]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    terminal.says("change");
+    terminal.until_card();
+    terminal.types("yes, but elsewhere");
+    terminal.shows_times("refuses and tells the model these words", 2);
+    terminal.until_card();
+    terminal.types("no, write \"c.txt\"");
+    terminal.shows("All is said.");
+    let told = server.requests().last().expect("a request").last();
+    assert!(told.contains("the person refused this call of write and wrote"), "{told}");
+    assert!(told.contains("c.txt") && told.contains("nothing was done"), "{told}");
+    assert!(!home.checkout.path().join("b.txt").exists());
+}
+
 #[test]
 fn a_card_that_comes_up_while_somebody_types_is_answered_beside_the_line() {
     let gate = tempfile::tempdir().expect("a folder");

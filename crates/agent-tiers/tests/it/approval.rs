@@ -153,8 +153,15 @@ async fn a_card_shows_the_preview_cleaned_and_the_tool_gets_the_arguments_verbat
 
 #[tokio::test(start_paused = true)]
 async fn each_way_of_not_being_allowed_has_words_of_its_own() {
-    let cases: [(Result<Reply, CardError>, &str, bool); 6] = [
+    let with_words = |option: &str| {
+        Ok(Reply::Chosen { options: vec![option.into()], text: Some("use \"ls\"\nhere".into()) })
+    };
+    let cases: [(Result<Reply, CardError>, &str, bool); 9] = [
         (Ok(Reply::option("reject_once")), "refused_by_person", true),
+        (with_words("reject_once"), "refused_by_person", true),
+        // Words never let anything through.
+        (with_words("allow_once"), "no_answer", false),
+        (with_words("allow_run"), "no_answer", false),
         (Ok(Reply::Withdrawn), "no_answer", false),
         (Ok(Reply::Skipped), "no_answer", false),
         (Ok(Reply::option("allow_all_of_it")), "no_answer", false),
@@ -167,11 +174,14 @@ async fn each_way_of_not_being_allowed_has_words_of_its_own() {
         let run = asked([tool], &port);
         let result = spawn(&run, "change", json!({}));
         let skips = matches!(reply, Ok(Reply::Skipped));
+        let says_why = by_person && matches!(reply, Ok(Reply::Chosen { text: Some(_), .. }));
         card(&mut cards).await.answer(reply);
         let error = result.await.expect("no panic").expect_err("not allowed");
         assert_eq!((error.kind, &*error.code), (ErrorKind::Denied, expected));
         assert_eq!(error.message.contains("refused"), by_person, "{}", error.message);
         assert_eq!(error.message.contains("skipped the card"), skips, "{}", error.message);
+        let quoted = r#"and wrote "use \"ls\"\nhere""#;
+        assert_eq!(error.message.contains(quoted), says_why, "{}", error.message);
         assert_eq!(count.load(Ordering::SeqCst), 0);
     }
 }
