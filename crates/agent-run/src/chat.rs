@@ -3,6 +3,7 @@
 mod again;
 mod ahead;
 mod calls;
+mod card_line;
 mod cards;
 mod commands;
 mod crew;

@@ -34,6 +34,8 @@ struct Inner {
     typed: Mutex<Typed>,
     /// When a key was pressed last.
     pressed: Mutex<Option<Instant>>,
+    /// Whether the turn was interrupted since somebody said something.
+    unsaid: AtomicBool,
     changed: Notify,
     /// Ctrl-C was pressed where nobody waited for a line.
     interrupted: Notify,
@@ -65,9 +67,19 @@ impl Ahead {
         let (woken, wake) = io::pipe()?;
         rustix::io::ioctl_fionbio(&wake, true)?;
         let (on, typed, pressed) = (AtomicBool::new(false), Mutex::default(), Mutex::default());
+        let unsaid = AtomicBool::new(false);
         let (changed, interrupted) = (Notify::new(), Notify::new());
         Ok(Self {
-            inner: Arc::new(Inner { on, typed, pressed, changed, interrupted, wake, woken }),
+            inner: Arc::new(Inner {
+                on,
+                typed,
+                pressed,
+                unsaid,
+                changed,
+                interrupted,
+                wake,
+                woken,
+            }),
         })
     }
 
@@ -143,12 +155,29 @@ impl Ahead {
 
     /// Puts everything that was typed into the line that was begun: after an interruption nothing is said unasked.
     pub(crate) fn unsay(&self) {
+        self.inner.unsaid.store(true, Ordering::SeqCst);
         let mut typed = self.typed();
         let mut lines: Vec<String> = typed.lines.drain(..).collect();
         if !typed.begun.is_empty() {
             lines.push(std::mem::take(&mut typed.begun));
         }
         typed.begun = lines.join("\n");
+    }
+
+    /// Whether the turn was interrupted, and nothing was said since: what is found typed then is not said unasked.
+    pub(super) fn is_unsaid(&self) -> bool {
+        self.inner.unsaid.load(Ordering::SeqCst)
+    }
+
+    /// Somebody says something.
+    pub(super) fn may_be_said(&self) {
+        self.inner.unsaid.store(false, Ordering::SeqCst);
+    }
+
+    /// Adds a line to those that are said next.
+    pub(super) fn say_next(&self, line: String) {
+        self.typed().lines.push_back(line);
+        self.inner.changed.notify_one();
     }
 
     /// Keeps a text that was typed for something that is gone, or that a command was typed behind.

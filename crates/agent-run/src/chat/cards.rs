@@ -61,6 +61,12 @@ const UNSEEN: &str =
 /// What is said of a card that nobody answered and nobody waits for any more.
 const GONE: &str = "whoever asked does not wait for it any more";
 
+/// What is said where an answer was begun to a card that is gone: the prompt stays until its line is ended.
+const TYPED_FOR_IT: &str = "what you typed for it answers nothing; press Enter to go on";
+
+/// The same where nothing was typed yet.
+const SAID_NEXT: &str = "what you type now is what you say next";
+
 /// The cards of a conversation. A clone is the same.
 #[derive(Clone)]
 pub(crate) struct ChatCards {
@@ -515,7 +521,8 @@ impl Drop for Gone<'_> {
                 .aside(&format!("the card {} is gone: {GONE}", edge::title(&self.title)));
         }
         if !self.answered && self.prompted {
-            self.inner.screen.aside("press Enter to go on");
+            let typed = self.inner.editor.card_is_gone();
+            self.inner.screen.aside(if typed { TYPED_FOR_IT } else { SAID_NEXT });
         }
     }
 }

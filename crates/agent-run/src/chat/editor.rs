@@ -4,16 +4,22 @@
 use std::{
     io::{self, IsTerminal as _},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, mpsc},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
-use rustyline::{DefaultEditor, ExternalPrinter, error::ReadlineError};
+use rustyline::{
+    Config, DefaultEditor, Editor, ExternalPrinter, error::ReadlineError, history::MemHistory,
+};
 use tokio::sync::oneshot;
 
-use super::{ahead::Ahead, typed::command_behind};
+use super::{
+    ahead::Ahead,
+    card_line::{CardLine, SaidTo},
+    typed::command_behind,
+};
 use crate::style::{FAINT, in_style, remark};
 
 /// What is said of an answer to a card that went away.
@@ -22,6 +28,9 @@ const LATE: &str =
 
 /// A card takes no plain keys until none was pressed for so long.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
+
+/// A line that is whole so soon after it was asked for was typed together with an earlier one.
+const AT_ONCE: Duration = Duration::from_millis(50);
 
 /// What came of asking for a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +61,7 @@ pub(crate) struct LineEditor {
     wishes: mpsc::Sender<Wish>,
     above: Above,
     ahead: Ahead,
+    card_line: CardLine,
 }
 
 struct Wish {
@@ -63,7 +73,16 @@ struct Wish {
 }
 
 /// Where something is printed while somebody types: above the line.
-type Above = Arc<Mutex<Option<Box<dyn ExternalPrinter + Send>>>>;
+type Above = Arc<Mutex<Printers>>;
+
+#[derive(Default)]
+struct Printers {
+    conversation: Option<Printer>,
+    /// While a line is typed at a card.
+    card: Option<Printer>,
+}
+
+type Printer = Box<dyn ExternalPrinter + Send>;
 
 impl LineEditor {
     /// An editor with the lines of earlier conversations, which are kept in this file.
@@ -74,14 +93,25 @@ impl LineEditor {
             let _ = editor.load_history(history);
         }
         let printer = editor.create_external_printer().ok();
-        let above = Arc::new(Mutex::new(
-            printer.map(|printer| Box::new(printer) as Box<dyn ExternalPrinter + Send>),
-        ));
+        let conversation = printer.map(|printer| Box::new(printer) as Printer);
+        let above = Above::new(Mutex::new(Printers { conversation, card: None }));
         let (wishes, asked) = mpsc::channel();
-        let ahead = Ahead::new()?;
-        let mut reader = Reader { editor, history, ahead: ahead.clone() };
-        thread::spawn(move || reader.serve(&asked));
-        Ok(Self { wishes, above, ahead })
+        let (ahead, card_line) = (Ahead::new()?, CardLine::default());
+        let mut reader = Reader {
+            editor,
+            history,
+            ahead: ahead.clone(),
+            card_line: card_line.clone(),
+            above: Arc::clone(&above),
+            wishes: asked,
+        };
+        thread::spawn(move || reader.serve());
+        Ok(Self { wishes, above, ahead, card_line })
+    }
+
+    /// Says that the card is gone at which a line is typed. Gives whether something was typed for it.
+    pub(crate) fn card_is_gone(&self) -> bool {
+        self.card_line.card_is_gone()
     }
 
     /// What is typed while the model is at work.
@@ -112,6 +142,9 @@ impl LineEditor {
         let wish = Wish { prompt, purpose, answer, during };
         let sent = self.wishes.send(wish);
         self.ahead.stop_reading();
+        if purpose == For::Card && self.card_line.next_card() {
+            self.print_above(NOTHING);
+        }
         match sent {
             Ok(()) => line.await.unwrap_or(Line::End),
             Err(_) => Line::End,
@@ -121,21 +154,30 @@ impl LineEditor {
     /// Prints above the line that is being typed; says whether that was possible.
     pub(crate) fn print_above(&self, text: &str) -> bool {
         let mut above = self.above.lock().unwrap_or_else(PoisonError::into_inner);
-        above.as_mut().is_some_and(|printer| printer.print(text.to_owned()).is_ok())
+        let Printers { conversation, card } = &mut *above;
+        let printer = card.as_mut().or(conversation.as_mut());
+        printer.is_some_and(|printer| printer.print(text.to_owned()).is_ok())
     }
 }
 
+/// Up and down again: has the line drawn anew.
+const NOTHING: &str = "\u{1b}[A\n";
+
 /// The only reader of the terminal.
 struct Reader {
+    /// For the conversation. What it read ahead of a line is the beginning of the next one.
     editor: DefaultEditor,
     history: Option<PathBuf>,
     ahead: Ahead,
+    card_line: CardLine,
+    above: Above,
+    wishes: mpsc::Receiver<Wish>,
 }
 
 impl Reader {
-    fn serve(&mut self, wishes: &mpsc::Receiver<Wish>) {
+    fn serve(&mut self) {
         loop {
-            let wish = match wishes.try_recv() {
+            let wish = match self.wishes.try_recv() {
                 Ok(wish) => wish,
                 Err(mpsc::TryRecvError::Disconnected) => return,
                 // A terminal that cannot be read so is read by the editor alone.
@@ -144,7 +186,7 @@ impl Reader {
                 {
                     continue;
                 }
-                Err(mpsc::TryRecvError::Empty) => match wishes.recv() {
+                Err(mpsc::TryRecvError::Empty) => match self.wishes.recv() {
                     Ok(wish) => wish,
                     Err(_) => return,
                 },
@@ -158,8 +200,8 @@ impl Reader {
 
     fn answer(&mut self, wish: Wish) -> Line {
         let Wish { prompt, purpose, answer, during } = wish;
-        let initial = match purpose {
-            For::Conversation => self.ahead.take_begun(),
+        let line = match purpose {
+            For::Conversation => self.line_of_conversation(&prompt),
             For::Card => {
                 if io::stdin().is_terminal() {
                     let _ = self.ahead.drain();
@@ -169,34 +211,102 @@ impl Reader {
                     let _ = answer.send(Line::Begun);
                     return Line::Begun;
                 }
-                String::new()
+                self.line_at_card(&prompt)
             }
-        };
-        let line = match self.editor.readline_with_initial(&prompt, (&initial, "")) {
-            Ok(text) => match command_behind(&initial, &text) {
-                Some(command) if purpose == For::Conversation => {
-                    self.ahead.keep(&initial);
-                    Line::Text(command.to_owned())
-                }
-                _ => Line::Text(text),
-            },
-            Err(ReadlineError::Interrupted) if !initial.is_empty() => Line::ThrownAway,
-            Err(ReadlineError::Interrupted) => Line::Interrupted,
-            Err(_) => Line::End,
         };
         // Before whoever waits goes on, and asks for the next one.
         drop(during);
-        if let (Line::Text(text), For::Conversation) = (&line, purpose) {
-            self.remember(text);
-        }
         // A card that went away while its answer was typed.
         match answer.send(line.clone()) {
-            Err(Line::Text(text)) if !text.trim().is_empty() => {
-                remark(in_style(FAINT, LATE));
-                self.ahead.keep(&text);
-            }
+            Err(Line::Text(text)) if !text.trim().is_empty() => return self.typed_for_nobody(text),
             Err(Line::Interrupted | Line::ThrownAway) => self.ahead.interrupt(),
             _ => {}
+        }
+        line
+    }
+
+    fn line_of_conversation(&mut self, prompt: &str) -> Line {
+        loop {
+            let initial = self.ahead.take_begun();
+            let asked = Instant::now();
+            let text = match self.editor.readline_with_initial(prompt, (&initial, "")) {
+                Ok(text) => text,
+                Err(ReadlineError::Interrupted) if !initial.is_empty() => return Line::ThrownAway,
+                Err(ReadlineError::Interrupted) => return Line::Interrupted,
+                Err(_) => return Line::End,
+            };
+            let at_once = asked.elapsed() < AT_ONCE;
+            let with_earlier = text.strip_prefix(&initial).filter(|_| at_once);
+            if self.ahead.is_unsaid()
+                && let Some(line) = with_earlier
+            {
+                self.ahead.keep(&initial);
+                self.ahead.keep(line);
+                continue;
+            }
+            self.ahead.may_be_said();
+            let line = match with_earlier.or_else(|| command_behind(&initial, &text)) {
+                Some(line) => {
+                    self.ahead.keep(&initial);
+                    line.to_owned()
+                }
+                None => text,
+            };
+            self.remember(&line);
+            return Line::Text(line);
+        }
+    }
+
+    /// With an editor of its own: what stands behind the line that this one read is no answer to the next card.
+    fn line_at_card(&mut self, prompt: &str) -> Line {
+        let editor = Editor::with_history(Config::default(), MemHistory::new());
+        let Ok(mut editor) = editor else { return Line::End };
+        editor.set_helper(Some(self.card_line.clone()));
+        let printer = editor.create_external_printer().ok();
+        self.printers().card = printer.map(|printer| Box::new(printer) as Printer);
+        self.card_line.begins();
+        let line = editor.readline(prompt);
+        self.printers().card = None;
+        match line {
+            Ok(text) => Line::Text(text),
+            Err(ReadlineError::Interrupted) => Line::Interrupted,
+            Err(_) => Line::End,
+        }
+    }
+
+    fn printers(&self) -> MutexGuard<'_, Printers> {
+        self.above.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was typed at the prompt of a card that is gone: for it, or for what came after it. Gives the line that was read last.
+    fn typed_for_nobody(&mut self, text: String) -> Line {
+        let said_to = self.card_line.said_to();
+        let next = self.wishes.try_iter().find(|wish| !wish.answer.is_closed());
+        let asks = next.as_ref().map(|wish| wish.purpose);
+        match (said_to, next) {
+            (SaidTo::NextCard, Some(wish)) if asks == Some(For::Card) => self.given(wish, text),
+            (SaidTo::Conversation, Some(wish)) if asks == Some(For::Conversation) => {
+                self.remember(&text);
+                self.given(wish, text)
+            }
+            (SaidTo::Conversation, next) => {
+                self.remember(&text);
+                self.ahead.say_next(text.clone());
+                next.map_or(Line::Text(text), |wish| self.answer(wish))
+            }
+            (SaidTo::GoneCard | SaidTo::NextCard, next) => {
+                remark(in_style(FAINT, LATE));
+                self.ahead.keep(&text);
+                next.map_or(Line::Text(text), |wish| self.answer(wish))
+            }
+        }
+    }
+
+    fn given(&self, wish: Wish, text: String) -> Line {
+        let line = Line::Text(text);
+        drop(wish.during);
+        if let Err(Line::Text(text)) = wish.answer.send(line.clone()) {
+            self.ahead.keep(&text);
         }
         line
     }

@@ -24,4 +24,5 @@ mod talk;
 mod terminal;
 mod tmux;
 mod trust;
+mod typed;
 mod workers;

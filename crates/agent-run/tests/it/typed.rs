@@ -1,0 +1,139 @@
+//! What is typed in one burst, and where a card is that goes away: nothing of it is lost, and nothing answers another card.
+
+use std::{fs, thread, time::Duration};
+
+use agent_testkit::model::Rule;
+use serde_json::json;
+
+use crate::{
+    cards::{done, spawn, with_workers, write},
+    chat::{talking, when},
+    tmux::Terminal,
+};
+
+/// These lines in one piece, each with its Enter.
+fn burst(terminal: &Terminal, lines: &[&str]) {
+    let keys = lines.iter().flat_map(|line| [*line, "Enter"]);
+    terminal.tmux(&["send-keys"].into_iter().chain(keys).collect::<Vec<_>>());
+}
+
+#[test]
+fn lines_of_one_burst_are_said_one_after_the_other() {
+    let (home, server) = talking(&[], vec![done()]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    terminal.until_prompt();
+    burst(&terminal, &["uno", "dos", "tres"]);
+    terminal.shows_times("All is said.", 3);
+    terminal.until_prompt();
+    let said: Vec<_> = server.requests().iter().map(|request| request.last().to_owned()).collect();
+    assert_eq!(said, ["uno", "dos", "tres"]);
+}
+
+// spec: ASK-03
+#[test]
+fn what_stands_behind_a_line_in_its_burst_answers_no_card() {
+    let (home, server) = talking(&[], vec![when("change", write("one.txt")), done()]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    terminal.until_prompt();
+    burst(&terminal, &["change", "y"]);
+    terminal.until_card();
+    assert!(!home.checkout.path().join("one.txt").exists());
+    // Nor does what stands behind an answer.
+    burst(&terminal, &["n", "y"]);
+    terminal.shows_times("All is said.", 2);
+    terminal.until_prompt();
+    assert!(!home.checkout.path().join("one.txt").exists());
+    assert_eq!(server.requests().last().expect("a request").last(), "y");
+}
+
+#[test]
+fn nothing_of_a_burst_is_said_unasked_after_an_interruption() {
+    let gate = tempfile::tempdir().expect("a folder");
+    let hangs = Rule { until_file: Some(gate.path().join("end")), ..Rule::text("late") };
+    let (home, server) = talking(&[], vec![when("begin", hangs), done()]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    terminal.until_prompt();
+    burst(&terminal, &["begin", "dos", "tres"]);
+    terminal.until("the request", |_| server.requests().len() == 1);
+    terminal.presses("C-c");
+    terminal.until("both lines", |screen| screen.trim_end().ends_with("\u{203a} dos\ntres"));
+    assert_eq!(server.requests().len(), 1);
+    fs::write(gate.path().join("end"), "").expect("a file");
+    // An Enter in the same moment as the prompt is taken for one of the burst, so it is pressed as a person would.
+    terminal.until("the answer", |screen| {
+        let is_said = screen.contains("late") || screen.contains("All is said.");
+        if !is_said {
+            terminal.presses("Enter");
+            thread::sleep(Duration::from_millis(300));
+        }
+        is_said
+    });
+    let said = server.requests().last().expect("a request").last().to_owned();
+    assert!(said.ends_with("dos\ntres"), "{said}");
+}
+
+#[test]
+fn the_prompt_of_a_card_that_is_gone_is_the_conversations() {
+    let gate = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| Some(gate.path().join(name));
+    let kill = Rule::call("vibe_kill", json!({"worker_id": "w1"}));
+    let (home, server) = with_workers(vec![
+        when("make one", Rule { until_file: file("worker"), ..write("one.txt") }),
+        when("delegate", spawn("one")),
+        when("is running", Rule { until_file: file("agent"), ..kill }),
+        done(),
+    ]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("--vibe chat");
+    terminal.says("delegate");
+    terminal.shows("[1] vibe_spawn: ");
+    fs::write(gate.path().join("worker"), "").expect("a file");
+    terminal.until_card();
+    fs::write(gate.path().join("agent"), "").expect("a file");
+    terminal.shows("what you type now is what you say next");
+    terminal.until_prompt();
+    terminal.types("go on");
+    terminal.until_prompt();
+    assert_eq!(server.requests().last().expect("a request").last(), "go on");
+    assert!(!home.checkout.path().join("one.txt").exists());
+}
+
+// spec: VIBE-06
+#[test]
+fn the_next_card_is_answered_where_the_one_before_it_went_away() {
+    let gate = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| Some(gate.path().join(name));
+    let kill = Rule::call("vibe_kill", json!({"worker_id": "w1"}));
+    let (home, _server) = with_workers(vec![
+        when("make one", Rule { until_file: file("one"), ..write("one.txt") }),
+        when("make two", Rule { until_file: file("two"), ..write("two.txt") }),
+        when(
+            "delegate",
+            spawn("one").and_call(
+                "vibe_spawn",
+                json!({"brief": "make two", "label": "two", "tier": "fast"}),
+            ),
+        ),
+        when("is running", Rule { until_file: file("kill"), ..kill }),
+        when("killed", Rule { until_file: file("end"), ..Rule::text("All is said.") }),
+        done(),
+    ]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("--vibe chat");
+    terminal.says("delegate");
+    terminal.shows("[2] vibe_spawn: ");
+    fs::write(gate.path().join("one"), "").expect("a file");
+    terminal.until_card();
+    fs::write(gate.path().join("kill"), "").expect("a file");
+    terminal.shows("what you type now is what you say next");
+    fs::write(gate.path().join("two"), "").expect("a file");
+    terminal.shows("create `two.txt`");
+    terminal.until_card();
+    terminal.types("y");
+    terminal.until_file(&home.checkout.path().join("two.txt"), |bytes| bytes == b"new");
+    assert!(!home.checkout.path().join("one.txt").exists());
+    fs::write(gate.path().join("end"), "").expect("a file");
+}
