@@ -12,6 +12,7 @@ mod editor;
 mod layout;
 mod loops;
 mod once;
+mod pace;
 mod prose;
 mod saved;
 mod screen;
@@ -166,6 +167,9 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
         }
     });
     let agent = agent(&assembled, model);
+    if let Some(workers) = assembled.workers.clone() {
+        cards.briefs_by(move |id| workers.brief(id));
+    }
     let crew = assembled.workers.clone().map(|workers| {
         Crew::watched(workers, config.workers.consent(), screen.clone(), &assembled.run)
     });

@@ -136,6 +136,13 @@ pub(crate) fn card_rows(card: &Card, columns: Option<usize>) -> Vec<String> {
         let said = format!("this card has {} rows, from ┌ above on", rows.len());
         rows.extend(with_margin(&in_style(FAINT, said).to_string(), columns, &margin));
     }
+    if card.waiting > 0 {
+        let said = match card.waiting {
+            1 => "1 more card waits behind this one".to_owned(),
+            more => format!("{more} more cards wait behind this one"),
+        };
+        rows.extend(with_margin(&in_style(FAINT, said).to_string(), columns, &margin));
+    }
     let foot = in_style(style, "└ ").to_string();
     rows.extend(hanging(&prompt(card), FAINT, columns, (&foot, FURTHER)));
     rows

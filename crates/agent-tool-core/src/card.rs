@@ -102,6 +102,13 @@ pub struct Card {
     /// When the asker stops waiting, in milliseconds since the Unix epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<u64>,
+    /// How many other cards waited behind this one when it went up.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub waiting: usize,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 impl Card {
@@ -125,6 +132,7 @@ impl Card {
             free_text: false,
             several: false,
             expires_at: None,
+            waiting: 0,
         }
     }
 

@@ -37,6 +37,7 @@ impl CardQueue {
         if !self.port.connected() {
             return Ok(Reply::Withdrawn);
         }
+        card.waiting = self.line.places().saturating_sub(1);
         shown(&mut card);
         let reply = self.port.present(card.clone().for_person()).await?;
         card.check(&reply)?;

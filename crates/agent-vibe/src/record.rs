@@ -69,6 +69,11 @@ pub(crate) struct Settled {
 }
 
 impl Record {
+    /// What it was spawned for.
+    pub(crate) fn first_brief(&self) -> Option<Arc<str>> {
+        self.brief.first().cloned()
+    }
+
     pub(crate) fn new(identity: Identity, brief: Arc<str>, cx: Context) -> Self {
         Self {
             identity: Arc::new(identity),

@@ -1,5 +1,7 @@
 //! All workers of a run, and how many there may be.
 
+use std::sync::Arc;
+
 use agent_tool_core::ToolError;
 
 use crate::{Status, WorkerReport, error, record::Record};
@@ -88,6 +90,10 @@ impl Roster {
             Some(index) => Ok(&mut self.workers[index]),
             None => Err(error::unknown_worker(id, &self.reports())),
         }
+    }
+
+    pub(crate) fn brief(&self, id: &str) -> Option<Arc<str>> {
+        self.workers.iter().find(|worker| worker.identity.id == id).and_then(Record::first_brief)
     }
 
     pub(crate) fn reports(&self) -> Vec<WorkerReport> {

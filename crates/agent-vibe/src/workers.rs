@@ -225,6 +225,12 @@ impl Workers {
         lock(&self.inner.roster).reports()
     }
 
+    /// What a worker of this id, such as `w1`, was spawned for: its first brief, whole.
+    #[must_use]
+    pub fn brief(&self, id: &str) -> Option<Arc<str>> {
+        lock(&self.inner.roster).brief(id)
+    }
+
     /// Whether vibe mode is on.
     #[must_use]
     pub fn is_on(&self) -> bool {

@@ -18,6 +18,7 @@ use super::{
     editor::{For, Line, LineEditor, PAUSE},
     saved::Stage,
     screen::Screen,
+    show::id_of,
     typed::{Command, Typed, command_behind},
 };
 use crate::{
@@ -36,7 +37,10 @@ const PROMPT: &str = "answer> ";
 const BEGUN: &str = "what you type is no answer to this card: end or empty your line, and it asks; or type /answer and your answer";
 
 /// What is said of a command that is typed at a card.
-const NO_ANSWER: &str = "that is a command and no answer, and here only /open and /answer are done; answer the card first, with // where the answer itself begins with /";
+const NO_ANSWER: &str = "that is a command and no answer, and here only /answer and what looks are done; answer the card first, with // where the answer itself begins with /";
+
+/// So many rows of a card are an empty one and its head.
+const HEAD: usize = 2;
 
 /// What is said behind a call that was opened at a card.
 const WAITS: &str = "the card above waits for an answer";
@@ -97,6 +101,8 @@ struct Inner {
     ends_with: Mutex<Option<CallId>>,
     /// Shows a call, the last one without a number.
     opens: Mutex<Option<Opens>>,
+    /// What a worker of an id was spawned for.
+    briefs: Mutex<Option<Briefs>>,
     /// Notes that a call of the agent's waits for leave, and that it does not any more.
     stages: Mutex<Option<Arc<Stages>>>,
     /// The calls whose permission was asked for: what they would do was shown.
@@ -118,6 +124,8 @@ enum Asking {
 }
 
 type Opens = Box<dyn Fn(Option<usize>) + Send>;
+
+type Briefs = Box<dyn Fn(&str) -> Option<Arc<str>> + Send>;
 
 type Stages = dyn Fn(&CallId, Stage) + Send + Sync;
 
@@ -156,6 +164,7 @@ impl ChatCards {
             asking: Mutex::default(),
             ends_with: Mutex::new(None),
             opens: Mutex::new(None),
+            briefs: Mutex::new(None),
             stages: Mutex::new(None),
             shown: Mutex::default(),
             up: Mutex::default(),
@@ -304,6 +313,11 @@ impl ChatCards {
             Typed::Command(Command::Answer(answer)) | Typed::Said(answer) => answer,
             Typed::Nothing => String::new(),
             Typed::Command(Command::Open(number)) => return Err(self.opened(number)),
+            Typed::Command(command) if command.looks() => {
+                // The turn does at once what only looks.
+                self.inner.editor.ahead().say_next(typed.to_owned());
+                return Err(WAITS.to_owned());
+            }
             Typed::Command(_) | Typed::Unknown(_) => return Err(NO_ANSWER.to_owned()),
         };
         read_answer(card, &answer)
@@ -343,6 +357,11 @@ impl ChatCards {
         *lock(&self.inner.opens) = Some(Box::new(opens));
     }
 
+    /// Has this say on a worker's card what the worker was spawned for.
+    pub(crate) fn briefs_by(&self, briefs: impl Fn(&str) -> Option<Arc<str>> + Send + 'static) {
+        *lock(&self.inner.briefs) = Some(Box::new(briefs));
+    }
+
     /// Has this note how far calls are that wait for leave.
     pub(crate) fn notes_stages_by(&self, notes: impl Fn(&CallId, Stage) + Send + Sync + 'static) {
         *lock(&self.inner.stages) = Some(Arc::new(notes));
@@ -372,6 +391,7 @@ impl ChatCards {
         let ahead = inner.editor.ahead();
         let (lines, begun) = &before.typed;
         let mut told = false;
+        let mut queued = lines.len();
         loop {
             if !inner.at_work.load(Ordering::SeqCst) {
                 return Waited::TurnEnded;
@@ -391,6 +411,14 @@ impl ChatCards {
                     Err(hint) => inner.screen.aside(&hint),
                 }
             }
+            let (typed, _) = ahead.shown();
+            for line in typed.iter().skip(queued) {
+                if matches!(Typed::read(line), Typed::Said(_)) {
+                    let line = edge::quoted(line);
+                    inner.screen.aside(&format!("{line} answers nothing here and is said next"));
+                }
+            }
+            queued = typed.len();
             if ahead.is_begun() && !told {
                 inner.screen.aside(BEGUN);
                 told = true;
@@ -422,6 +450,10 @@ impl Inner {
         }
         *lock(&self.up) = Some(card.clone());
         let mut rows = card_rows(card, self.screen.columns());
+        if let Some(brief) = self.brief(card) {
+            let said = format!("its brief: {}", edge::title(&edge::row(&brief)));
+            rows.splice(HEAD..HEAD, with_margin(&said, self.screen.columns(), MARGIN));
+        }
         if let Some(whole) = self.kept_in_full(card) {
             let above_foot = rows.len().saturating_sub(1);
             rows.splice(above_foot..above_foot, whole);
@@ -431,6 +463,12 @@ impl Inner {
 }
 
 impl Inner {
+    /// What the worker that asks was spawned for.
+    fn brief(&self, card: &Card) -> Option<Arc<str>> {
+        let worker = card.asked_by.iter().find_map(|caller| id_of(&caller.name))?;
+        lock(&self.briefs).as_ref()?(worker)
+    }
+
     /// Keeps what a card shows a part of, and says where.
     fn kept_in_full(&self, card: &Card) -> Option<Vec<String>> {
         let text = in_full(card)?;

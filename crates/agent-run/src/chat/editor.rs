@@ -6,18 +6,21 @@ use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use rustyline::{
-    Config, DefaultEditor, Editor, ExternalPrinter, error::ReadlineError, history::MemHistory,
+    Config, Editor, ExternalPrinter,
+    error::ReadlineError,
+    history::{DefaultHistory, MemHistory},
 };
 use tokio::sync::oneshot;
 
 use super::{
     ahead::Ahead,
     card_line::{CardLine, SaidTo},
+    pace::Pace,
     typed::command_behind,
 };
 use crate::style::{FAINT, in_style, remark};
@@ -28,9 +31,6 @@ const LATE: &str =
 
 /// A card takes no plain keys until none was pressed for so long.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
-
-/// A line that is whole so soon after it was asked for was typed together with an earlier one.
-const AT_ONCE: Duration = Duration::from_millis(50);
 
 /// What came of asking for a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +87,9 @@ type Printer = Box<dyn ExternalPrinter + Send>;
 impl LineEditor {
     /// An editor with the lines of earlier conversations, which are kept in this file.
     pub(crate) fn start(history: Option<PathBuf>) -> rustyline::Result<Self> {
-        let mut editor = DefaultEditor::new()?;
+        let mut editor = Editor::<Pace, DefaultHistory>::new()?;
+        let pace = Pace::default();
+        editor.set_helper(Some(pace.clone()));
         if let Some(history) = &history {
             // There is none before the first conversation.
             let _ = editor.load_history(history);
@@ -99,6 +101,7 @@ impl LineEditor {
         let (ahead, card_line) = (Ahead::new()?, CardLine::default());
         let mut reader = Reader {
             editor,
+            pace,
             history,
             ahead: ahead.clone(),
             card_line: card_line.clone(),
@@ -166,7 +169,8 @@ const NOTHING: &str = "\u{1b}[A\n";
 /// The only reader of the terminal.
 struct Reader {
     /// For the conversation. What it read ahead of a line is the beginning of the next one.
-    editor: DefaultEditor,
+    editor: Editor<Pace, DefaultHistory>,
+    pace: Pace,
     history: Option<PathBuf>,
     ahead: Ahead,
     card_line: CardLine,
@@ -228,14 +232,14 @@ impl Reader {
     fn line_of_conversation(&mut self, prompt: &str) -> Line {
         loop {
             let initial = self.ahead.take_begun();
-            let asked = Instant::now();
+            self.pace.begins();
             let text = match self.editor.readline_with_initial(prompt, (&initial, "")) {
                 Ok(text) => text,
                 Err(ReadlineError::Interrupted) if !initial.is_empty() => return Line::ThrownAway,
                 Err(ReadlineError::Interrupted) => return Line::Interrupted,
                 Err(_) => return Line::End,
             };
-            let at_once = asked.elapsed() < AT_ONCE;
+            let at_once = self.pace.is_at_once();
             let with_earlier = text.strip_prefix(&initial).filter(|_| at_once);
             if self.ahead.is_unsaid()
                 && let Some(line) = with_earlier
