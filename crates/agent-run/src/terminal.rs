@@ -201,6 +201,18 @@ mod tests {
     }
 
     #[test]
+    fn a_card_says_how_many_wait_behind_it() {
+        let mut card = card();
+        for (waiting, said) in
+            [(1, "│ 1 more card waits behind this one"), (2, "│ 2 more cards wait behind this one")]
+        {
+            card.waiting = waiting;
+            let rows = plain(&card, 80);
+            assert_eq!(rows[rows.len() - 2], said);
+        }
+    }
+
+    #[test]
     fn nothing_that_follows_a_newline_or_a_fold_looks_like_an_option() {
         let mut card = card();
         card.title = "Which?\n├─ 1 forged".to_owned();

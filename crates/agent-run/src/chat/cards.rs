@@ -247,11 +247,12 @@ impl ChatCards {
             *lock(&inner.ends_with) = Some(card.call_id.clone());
             return Some(Err(CardError::new(UNSEEN)));
         }
-        let before = Before { typed: inner.editor.ahead().shown(), shown: Instant::now() };
+        let typed = inner.editor.ahead().shown();
+        let mut before = Before { queued: typed.0.len(), typed, shown: Instant::now() };
         inner.show(card);
         let mut gone = Gone::unless_answered(inner, card);
         let reply = loop {
-            match self.until_nobody_types(card, &before).await {
+            match self.until_nobody_types(card, &mut before).await {
                 Waited::Free => {}
                 Waited::Answered(reply) => break Some(Ok(reply)),
                 Waited::Interrupted => break Some(Err(self.interrupt(card, INTERRUPTED))),
@@ -377,7 +378,7 @@ impl ChatCards {
 
     /// Waits while somebody types something else, which may be the rest of a line and is no answer. Only what is typed as
     /// `/answer` is one meanwhile.
-    async fn until_nobody_types(&self, card: &Card, before: &Before) -> Waited {
+    async fn until_nobody_types(&self, card: &Card, before: &mut Before) -> Waited {
         if card.asked_by.is_empty() {
             *lock(&self.inner.asking) = Asking::Waits;
         }
@@ -386,12 +387,11 @@ impl ChatCards {
         waited
     }
 
-    async fn waited(&self, card: &Card, before: &Before) -> Waited {
+    async fn waited(&self, card: &Card, before: &mut Before) -> Waited {
         let inner = &self.inner;
         let ahead = inner.editor.ahead();
         let (lines, begun) = &before.typed;
         let mut told = false;
-        let mut queued = lines.len();
         loop {
             if !inner.at_work.load(Ordering::SeqCst) {
                 return Waited::TurnEnded;
@@ -412,13 +412,13 @@ impl ChatCards {
                 }
             }
             let (typed, _) = ahead.shown();
-            for line in typed.iter().skip(queued) {
+            for line in typed.iter().skip(before.queued) {
                 if matches!(Typed::read(line), Typed::Said(_)) {
                     let line = edge::quoted(line);
                     inner.screen.aside(&format!("{line} answers nothing here and is said next"));
                 }
             }
-            queued = typed.len();
+            before.queued = typed.len();
             if ahead.is_begun() && !told {
                 inner.screen.aside(BEGUN);
                 told = true;
@@ -493,6 +493,8 @@ struct Before {
     /// The lines typed ahead, and the one that was begun.
     typed: (Vec<String>, String),
     shown: Instant,
+    /// Of how many lines it is known to the person that they are said next.
+    queued: usize,
 }
 
 /// What came of waiting until nobody types.

@@ -137,3 +137,38 @@ fn the_next_card_is_answered_where_the_one_before_it_went_away() {
     assert!(!home.checkout.path().join("one.txt").exists());
     fs::write(gate.path().join("end"), "").expect("a file");
 }
+
+#[test]
+fn at_a_workers_card_it_is_seen_what_the_worker_is_for() {
+    let gate = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| Some(gate.path().join(name));
+    let (home, server) = with_workers(vec![
+        when("make one", Rule { until_file: file("worker"), ..write("one.txt") }),
+        when("delegate", spawn("one")),
+        when("is running", Rule { until_file: file("end"), ..Rule::text("All is said.") }),
+        done(),
+    ]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("--vibe chat");
+    terminal.says("delegate");
+    terminal.shows("[1] vibe_spawn: ");
+    terminal.begins("and the");
+    terminal.shows("and the");
+    fs::write(gate.path().join("worker"), "").expect("a file");
+    let screen = terminal.shows("what you type is no answer to this card");
+    let head = "asked by w1 (\"one\")\n│ its brief: \"make one\"\n";
+    assert!(screen.contains(head), "{screen}");
+    terminal.types("n");
+    terminal.shows("\"and then\" answers nothing here and is said next");
+    terminal.until_card();
+    terminal.types("/workers");
+    terminal.shows("the card above waits for an answer");
+    terminal.shows("│ at work: write path=one.txt");
+    terminal.until_card();
+    terminal.types("y");
+    terminal.until_file(&home.checkout.path().join("one.txt"), |bytes| bytes == b"new");
+    fs::write(gate.path().join("end"), "").expect("a file");
+    let is_said = |_: &str| server.requests().iter().any(|request| request.last() == "and then");
+    terminal.until("the line that was typed ahead", is_said);
+    assert_eq!(terminal.screen().matches("is said next").count(), 1, "{}", terminal.screen());
+}

@@ -13,6 +13,8 @@ use agent_tool_core::{
 #[derive(Default)]
 struct Slow {
     shown: Mutex<Vec<String>>,
+    /// How many waited behind each.
+    waiting: Mutex<Vec<usize>>,
     answered: Mutex<Vec<String>>,
 }
 
@@ -23,6 +25,7 @@ impl CardPort for Slow {
 
     fn present(&self, card: Card) -> BoxFuture<'_, Result<Reply, CardError>> {
         self.shown.lock().expect("shown").push(card.id.clone());
+        self.waiting.lock().expect("waiting").push(card.waiting);
         Box::pin(std::future::poll_fn(move |_| {
             let answered = self.answered.lock().expect("answered").contains(&card.id);
             if answered { Poll::Ready(Ok(Reply::option("yes"))) } else { Poll::Pending }
@@ -60,6 +63,19 @@ fn one_card_at_a_time_first_in_first_out_and_a_dropped_one_leaves() {
     assert_eq!(third.as_mut().poll(&mut cx), Poll::Ready(Ok(Reply::option("yes"))));
     assert_eq!(*port.shown.lock().expect("shown"), ["first", "third"]);
     assert_eq!(*up.lock().expect("up"), ["first", "third"]);
+}
+
+#[test]
+fn a_card_says_how_many_wait_behind_it() {
+    let port = Arc::new(Slow::default());
+    let queue = CardQueue::new(port.clone());
+    let mut cx = Context::from_waker(Waker::noop());
+    let mut cards = ["1", "2", "3"].map(|id| Box::pin(queue.present(card(id))));
+    assert!(cards.iter_mut().all(|card| card.as_mut().poll(&mut cx).is_pending()));
+    port.answered.lock().expect("answered").extend(["1", "2", "3"].map(str::to_owned));
+    assert!(cards.iter_mut().all(|card| card.as_mut().poll(&mut cx).is_ready()));
+    // Of the first it is said as it went up, when nobody else was there.
+    assert_eq!(*port.waiting.lock().expect("waiting"), [0, 1, 0]);
 }
 
 #[test]
