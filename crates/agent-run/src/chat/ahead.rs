@@ -20,6 +20,7 @@ use tokio::sync::Notify;
 const ERASE: [char; 2] = ['\u{7f}', '\u{8}'];
 const ERASE_LINE: char = '\u{15}';
 const ERASE_WORD: char = '\u{17}';
+const END: char = '\u{4}';
 const ESCAPE: char = '\u{1b}';
 
 /// What was typed so far. A clone is the same.
@@ -51,6 +52,8 @@ struct Typed {
     /// Bytes of a letter whose rest is still to come.
     part: Vec<u8>,
     escape: Escape,
+    /// Whether Ctrl-D was pressed where no line was begun.
+    left: bool,
 }
 
 /// How far into a sequence of a key such as an arrow the reading is.
@@ -118,6 +121,11 @@ impl Ahead {
     /// The first line that was typed ahead.
     pub(crate) fn take_line(&self) -> Option<String> {
         self.typed().lines.pop_front()
+    }
+
+    /// Whether somebody pressed Ctrl-D since this was asked last.
+    pub(super) fn take_left(&self) -> bool {
+        std::mem::take(&mut self.typed().left)
     }
 
     /// Takes the first line behind so many others of which this makes something, and gives that.
@@ -291,6 +299,7 @@ impl Typed {
                     self.lines.push_back(line);
                 }
             }
+            END => self.left |= self.begun.is_empty(),
             ERASE_LINE => self.begun.clear(),
             ERASE_WORD => {
                 let kept = self.begun.trim_end().rfind(char::is_whitespace).map_or(0, |at| at + 1);

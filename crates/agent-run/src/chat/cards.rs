@@ -3,6 +3,7 @@
 use std::{
     collections::HashSet,
     path::PathBuf,
+    pin::pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -47,6 +48,9 @@ const WAITS: &str = "the card above waits for an answer";
 
 /// A card is there for so long before it takes keys: what is typed sooner is for something else.
 const SEEN: Duration = Duration::from_millis(300);
+
+/// A terminal that keeps its width for so long is not being resized any more.
+const RESIZED: Duration = Duration::from_millis(250);
 
 /// So often it is looked whether somebody types.
 const LOOK: Duration = Duration::from_millis(50);
@@ -259,7 +263,7 @@ impl ChatCards {
                 Waited::TurnEnded => break None,
             }
             gone.prompted = true;
-            match inner.editor.line(PROMPT, For::Card, inner.screen.typing()).await {
+            match inner.line_at(card).await {
                 Line::Text(typed) => match self.read_line(card, &typed) {
                     Ok(reply) => break Some(Ok(reply)),
                     Err(hint) => inner.screen.aside(&hint),
@@ -449,20 +453,43 @@ impl Inner {
             lock(&self.shown).insert(card.call_id.clone());
         }
         *lock(&self.up) = Some(card.clone());
+        let whole = self.kept_in_full(card);
+        self.rows(card, whole.as_deref());
+    }
+
+    fn rows(&self, card: &Card, whole: Option<&[String]>) {
         let mut rows = card_rows(card, self.screen.columns());
         if let Some(brief) = self.brief(card) {
             let said = format!("its brief: {}", edge::title(&edge::row(&brief)));
             rows.splice(HEAD..HEAD, with_margin(&said, self.screen.columns(), MARGIN));
         }
-        if let Some(whole) = self.kept_in_full(card) {
-            let above_foot = rows.len().saturating_sub(1);
-            rows.splice(above_foot..above_foot, whole);
-        }
+        let above_foot = rows.len().saturating_sub(1);
+        rows.splice(above_foot..above_foot, whole.into_iter().flatten().cloned());
         self.screen.rows(&rows);
     }
 }
 
 impl Inner {
+    /// The line that is typed at a card. Where the terminal gets another width meanwhile, the card is shown again: the terminal breaks
+    /// rows anywhere, and a row of somebody else's could begin at the left edge then.
+    async fn line_at(&self, card: &Card) -> Line {
+        let mut line = pin!(self.editor.line(PROMPT, For::Card, self.screen.typing()));
+        let mut shown = self.screen.columns();
+        let mut before = shown;
+        loop {
+            tokio::select! {
+                line = &mut line => return line,
+                () = tokio::time::sleep(RESIZED) => {}
+            }
+            let columns = self.screen.columns();
+            if columns != shown && columns == before {
+                self.rows(card, None);
+                shown = columns;
+            }
+            before = columns;
+        }
+    }
+
     /// What the worker that asks was spawned for.
     fn brief(&self, card: &Card) -> Option<Arc<str>> {
         let worker = card.asked_by.iter().find_map(|caller| id_of(&caller.name))?;

@@ -42,6 +42,10 @@ const LEAVES: &str = "Ctrl-C once more within 5 s leaves";
 /// What is said after an interruption where something had been typed ahead.
 const CAME_BACK: &str = "what you had typed stands in the prompt: Ctrl-C throws it away, and once more within 5 s leaves";
 
+/// What is said of Ctrl-D while the model works.
+const NOT_NOW: &str =
+    "Ctrl-D leaves at the prompt; while the model works Ctrl-C ends the step, and once more leaves";
+
 /// What is said where it was thrown away.
 const THROWN_AWAY: &str = "thrown away; Ctrl-C once more within 5 s leaves";
 
@@ -291,6 +295,9 @@ async fn show_work(looks: &Looks<'_>, ahead: &Ahead) -> Infallible {
         while let Some((line, command)) = ahead.take_where(0, looking) {
             looks.screen.line(&format!("{PROMPT}{}", readable(&line)));
             looks.look(&command);
+        }
+        if ahead.take_left() {
+            looks.screen.aside(NOT_NOW);
         }
         let mut rows = looks.turns.at_work(&looks.assembled.run);
         let (lines, begun) = ahead.shown();

@@ -46,7 +46,7 @@ pub(crate) const COMMANDS: [(&str, &str); 12] = [
     ("/cost", "say how many tokens were used"),
     ("/trust", "say whether programs of this checkout may run, and what would change that"),
     ("/help", "list these"),
-    ("/quit", "leave; Ctrl-D does too"),
+    ("/quit", "leave; Ctrl-D at a prompt does too"),
     ("//…", "say something that begins with /"),
 ];
 

@@ -172,3 +172,38 @@ fn at_a_workers_card_it_is_seen_what_the_worker_is_for() {
     terminal.until("the line that was typed ahead", is_said);
     assert_eq!(terminal.screen().matches("is said next").count(), 1, "{}", terminal.screen());
 }
+
+#[test]
+fn ctrl_d_while_the_model_works_says_what_it_does() {
+    let gate = tempfile::tempdir().expect("a folder");
+    let waits = Rule { until_file: Some(gate.path().join("end")), ..done() };
+    let (home, _server) = talking(&[], vec![waits]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    terminal.says("begin");
+    terminal.shows("the model thinks");
+    terminal.presses("C-d");
+    terminal.shows("Ctrl-D leaves at the prompt");
+    fs::write(gate.path().join("end"), "").expect("a file");
+    terminal.shows("All is said.");
+    terminal.until_prompt();
+    terminal.presses("C-d");
+    terminal.shows("status 0");
+}
+
+#[test]
+fn a_card_is_shown_again_where_the_terminal_gets_another_width() {
+    let (home, _server) = talking(&[], vec![when("change", write("one.txt")), done()]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    terminal.says("change");
+    terminal.until_card();
+    terminal.tmux(&["resize-window", "-x", "40"]);
+    terminal.shows_times("\u{250c} permission", 2);
+    let screen = terminal.until_card();
+    let card = screen.rsplit('\u{250c}').next().expect("a card");
+    assert!(card.lines().all(|row| row.chars().count() <= 40), "{card}");
+    terminal.types("n");
+    terminal.shows("All is said.");
+    assert!(!home.checkout.path().join("one.txt").exists());
+}
