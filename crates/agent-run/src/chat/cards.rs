@@ -1,59 +1,45 @@
 //! Cards in the conversation: answered at the prompt that they bring up once nobody types or, within a line, by `/answer`.
 
+mod gone;
+mod pause;
+mod shown;
+
 use std::{
     collections::HashSet,
     path::PathBuf,
-    pin::pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use agent_loop::Stop;
 use agent_tool_core::{BoxFuture, CallId, Card, CardError, CardKind, CardPort, Reply};
 use tokio::sync::{Notify, oneshot};
 
+use self::{
+    gone::Gone,
+    pause::{Before, Waited},
+};
 use super::{
-    editor::{For, Line, LineEditor, PAUSE},
+    editor::{For, Line, LineEditor},
     saved::Stage,
     screen::Screen,
-    show::id_of,
-    typed::{Command, Typed, command_behind},
+    typed::{Command, Typed},
 };
 use crate::{
     answers::read_answer,
-    columns::with_margin,
     edge,
-    state::State,
-    terminal::{MARGIN, card_rows},
+    terminal::card_rows,
     visible::{in_full, readable},
 };
-
-/// What is typed at a card.
-const PROMPT: &str = "answer> ";
-
-/// What is said where a card comes up within a line.
-const BEGUN: &str = "what you type is no answer to this card: end or empty your line, and it asks; or type /answer and your answer";
 
 /// What is said of a command that is typed at a card.
 const NO_ANSWER: &str = "that is a command and no answer, and here only /answer and what looks are done; answer the card first, with // where the answer itself begins with /";
 
-/// So many rows of a card are an empty one and its head.
-const HEAD: usize = 2;
-
 /// What is said behind a call that was opened at a card.
 const WAITS: &str = "the card above waits for an answer";
-
-/// A card is there for so long before it takes keys: what is typed sooner is for something else.
-const SEEN: Duration = Duration::from_millis(300);
-
-/// A terminal that keeps its width for so long is not being resized any more.
-const RESIZED: Duration = Duration::from_millis(250);
-
-/// So often it is looked whether somebody types.
-const LOOK: Duration = Duration::from_millis(50);
 
 /// What whoever asked is told where Ctrl-C was pressed at its card.
 const INTERRUPTED: &str = "the person pressed Ctrl-C at the card, which interrupted the step: they said neither yes nor no";
@@ -65,15 +51,6 @@ const LEFT: &str =
 /// The same for a call of the agent's whose card was not up yet.
 const UNSEEN: &str =
     "the person interrupted the step before this card came up: they said neither yes nor no";
-
-/// What is said of a card that nobody answered and nobody waits for any more.
-const GONE: &str = "whoever asked does not wait for it any more";
-
-/// What is said where an answer was begun to a card that is gone: the prompt stays until its line is ended.
-const TYPED_FOR_IT: &str = "what you typed for it answers nothing; press Enter to go on";
-
-/// The same where nothing was typed yet.
-const SAID_NEXT: &str = "what you type now is what you say next";
 
 /// The cards of a conversation. A clone is the same.
 #[derive(Clone)]
@@ -380,60 +357,6 @@ impl ChatCards {
         Some(WaitsForLeave { notes, call: card.call_id.clone() })
     }
 
-    /// Waits while somebody types something else, which may be the rest of a line and is no answer. Only what is typed as
-    /// `/answer` is one meanwhile.
-    async fn until_nobody_types(&self, card: &Card, before: &mut Before) -> Waited {
-        if card.asked_by.is_empty() {
-            *lock(&self.inner.asking) = Asking::Waits;
-        }
-        let waited = self.waited(card, before).await;
-        *lock(&self.inner.asking) = Asking::Not;
-        waited
-    }
-
-    async fn waited(&self, card: &Card, before: &mut Before) -> Waited {
-        let inner = &self.inner;
-        let ahead = inner.editor.ahead();
-        let (lines, begun) = &before.typed;
-        let mut told = false;
-        loop {
-            if !inner.at_work.load(Ordering::SeqCst) {
-                return Waited::TurnEnded;
-            }
-            if *lock(&inner.asking) == Asking::Interrupted {
-                return Waited::Interrupted;
-            }
-            if let Some((answer, kept)) =
-                ahead.take_where(lines.len(), |line| answer_in(line, begun))
-            {
-                ahead.keep(kept);
-                match read_answer(card, &answer) {
-                    Ok(reply) => {
-                        inner.screen.line(&answered(card, &reply));
-                        return Waited::Answered(reply);
-                    }
-                    Err(hint) => inner.screen.aside(&hint),
-                }
-            }
-            let (typed, _) = ahead.shown();
-            for line in typed.iter().skip(before.queued) {
-                if matches!(Typed::read(line), Typed::Said(_)) {
-                    let line = edge::quoted(line);
-                    inner.screen.aside(&format!("{line} answers nothing here and is said next"));
-                }
-            }
-            before.queued = typed.len();
-            if ahead.is_begun() && !told {
-                inner.screen.aside(BEGUN);
-                told = true;
-            }
-            if !ahead.is_typed_at(PAUSE) && before.shown.elapsed() >= SEEN {
-                return Waited::Free;
-            }
-            tokio::time::sleep(LOOK).await;
-        }
-    }
-
     async fn ask_beside(&self, card: Card) -> Reply {
         let inner = &self.inner;
         inner.show(&card);
@@ -444,103 +367,6 @@ impl ChatCards {
         let reply = reply.await.unwrap_or(Reply::Withdrawn);
         gone.answered = true;
         reply
-    }
-}
-
-impl Inner {
-    fn show(&self, card: &Card) {
-        if card.kind == CardKind::Permission {
-            lock(&self.shown).insert(card.call_id.clone());
-        }
-        *lock(&self.up) = Some(card.clone());
-        let whole = self.kept_in_full(card);
-        self.rows(card, whole.as_deref());
-    }
-
-    fn rows(&self, card: &Card, whole: Option<&[String]>) {
-        let mut rows = card_rows(card, self.screen.columns());
-        if let Some(brief) = self.brief(card) {
-            let said = format!("its brief: {}", edge::title(&edge::row(&brief)));
-            rows.splice(HEAD..HEAD, with_margin(&said, self.screen.columns(), MARGIN));
-        }
-        let above_foot = rows.len().saturating_sub(1);
-        rows.splice(above_foot..above_foot, whole.into_iter().flatten().cloned());
-        self.screen.rows(&rows);
-    }
-}
-
-impl Inner {
-    /// The line that is typed at a card. Where the terminal gets another width meanwhile, the card is shown again: the terminal breaks
-    /// rows anywhere, and a row of somebody else's could begin at the left edge then.
-    async fn line_at(&self, card: &Card) -> Line {
-        let mut line = pin!(self.editor.line(PROMPT, For::Card, self.screen.typing()));
-        let mut shown = self.screen.columns();
-        let mut before = shown;
-        loop {
-            tokio::select! {
-                line = &mut line => return line,
-                () = tokio::time::sleep(RESIZED) => {}
-            }
-            let columns = self.screen.columns();
-            if columns != shown && columns == before {
-                self.rows(card, None);
-                shown = columns;
-            }
-            before = columns;
-        }
-    }
-
-    /// What the worker that asks was spawned for.
-    fn brief(&self, card: &Card) -> Option<Arc<str>> {
-        let worker = card.asked_by.iter().find_map(|caller| id_of(&caller.name))?;
-        lock(&self.briefs).as_ref()?(worker)
-    }
-
-    /// Keeps what a card shows a part of, and says where.
-    fn kept_in_full(&self, card: &Card) -> Option<Vec<String>> {
-        let text = in_full(card)?;
-        let folder = lock(&self.folder).clone()?;
-        let number = self.kept.fetch_add(1, Ordering::Relaxed) + 1;
-        let path = folder.join(format!("card_{number}.txt"));
-        let said = match State::write(&path, text.as_bytes()) {
-            Ok(()) => {
-                format!(
-                    "this card shows a part; /open shows the whole, which is in {}",
-                    path.display()
-                )
-            }
-            Err(why) => format!("this card shows a part, and the whole could not be kept: {why}"),
-        };
-        Some(with_margin(&said, self.screen.columns(), MARGIN))
-    }
-}
-
-/// What there was when a card came up.
-struct Before {
-    /// The lines typed ahead, and the one that was begun.
-    typed: (Vec<String>, String),
-    shown: Instant,
-    /// Of how many lines it is known to the person that they are said next.
-    queued: usize,
-}
-
-/// What came of waiting until nobody types.
-enum Waited {
-    Free,
-    Answered(Reply),
-    Interrupted,
-    TurnEnded,
-}
-
-/// The answer in a line that is `/answer`, also behind what had been begun before it: that is given too, to be kept.
-fn answer_in<'a>(line: &str, begun: &'a str) -> Option<(String, &'a str)> {
-    let (command, kept) = match command_behind(begun, line) {
-        Some(command) => (command, begun),
-        None => (line, ""),
-    };
-    match Typed::read(command) {
-        Typed::Command(Command::Answer(answer)) => Some((answer, kept)),
-        _ => None,
     }
 }
 
@@ -557,40 +383,6 @@ fn in_words(card: &Card, reply: &Reply) -> String {
             words.collect::<Vec<_>>().join(", ")
         }
         _ => "skipped".to_owned(),
-    }
-}
-
-/// A card that goes away leaves nothing to answer and, where nobody answered it, a sentence.
-struct Gone<'a> {
-    inner: &'a Inner,
-    id: String,
-    title: String,
-    /// Whether its own prompt is up, which stays until a line was typed.
-    prompted: bool,
-    answered: bool,
-}
-
-impl<'a> Gone<'a> {
-    fn unless_answered(inner: &'a Inner, card: &Card) -> Self {
-        let (id, title) = (card.id.clone(), card.title.clone());
-        Self { inner, id, title, prompted: false, answered: false }
-    }
-}
-
-impl Drop for Gone<'_> {
-    fn drop(&mut self) {
-        *lock(&self.inner.waiting) = None;
-        *lock(&self.inner.up) = None;
-        let explained = lock(&self.inner.explained).take().is_some_and(|id| id == self.id);
-        if !self.answered && !explained {
-            self.inner
-                .screen
-                .aside(&format!("the card {} is gone: {GONE}", edge::title(&self.title)));
-        }
-        if !self.answered && self.prompted {
-            let typed = self.inner.editor.card_is_gone();
-            self.inner.screen.aside(if typed { TYPED_FOR_IT } else { SAID_NEXT });
-        }
     }
 }
 
