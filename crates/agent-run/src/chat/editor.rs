@@ -59,7 +59,7 @@ pub(crate) enum For {
 #[derive(Clone)]
 pub(crate) struct LineEditor {
     wishes: mpsc::Sender<Wish>,
-    above: Above,
+    above: Arc<Printers>,
     ahead: Ahead,
     card_line: CardLine,
 }
@@ -72,17 +72,24 @@ struct Wish {
     during: Box<dyn Send>,
 }
 
-/// Where something is printed while somebody types: above the line.
-type Above = Arc<Mutex<Printers>>;
-
+/// Where something is printed while somebody types: above the line. Each has a lock of its own: a print may wait for the editor whose it is.
 #[derive(Default)]
 struct Printers {
-    conversation: Option<Printer>,
+    conversation: Mutex<Option<Printer>>,
     /// While a line is typed at a card.
-    card: Option<Printer>,
+    card: Mutex<Option<Printer>>,
 }
 
 type Printer = Box<dyn ExternalPrinter + Send>;
+
+impl Printers {
+    fn print(&self, text: &str) -> bool {
+        [&self.card, &self.conversation]
+            .into_iter()
+            .find_map(|printer| Some(lock(printer).as_mut()?.print(text.to_owned()).is_ok()))
+            .unwrap_or_default()
+    }
+}
 
 impl LineEditor {
     /// An editor with the lines of earlier conversations, which are kept in this file.
@@ -95,8 +102,8 @@ impl LineEditor {
             let _ = editor.load_history(history);
         }
         let printer = editor.create_external_printer().ok();
-        let conversation = printer.map(|printer| Box::new(printer) as Printer);
-        let above = Above::new(Mutex::new(Printers { conversation, card: None }));
+        let conversation = Mutex::new(printer.map(|printer| Box::new(printer) as Printer));
+        let above = Arc::new(Printers { conversation, ..Printers::default() });
         let (wishes, asked) = mpsc::channel();
         let (ahead, card_line) = (Ahead::new()?, CardLine::default());
         let mut reader = Reader {
@@ -156,10 +163,7 @@ impl LineEditor {
 
     /// Prints above the line that is being typed; says whether that was possible.
     pub(crate) fn print_above(&self, text: &str) -> bool {
-        let mut above = self.above.lock().unwrap_or_else(PoisonError::into_inner);
-        let Printers { conversation, card } = &mut *above;
-        let printer = card.as_mut().or(conversation.as_mut());
-        printer.is_some_and(|printer| printer.print(text.to_owned()).is_ok())
+        self.above.print(text)
     }
 }
 
@@ -174,7 +178,7 @@ struct Reader {
     history: Option<PathBuf>,
     ahead: Ahead,
     card_line: CardLine,
-    above: Above,
+    above: Arc<Printers>,
     wishes: mpsc::Receiver<Wish>,
 }
 
@@ -267,19 +271,17 @@ impl Reader {
         let Ok(mut editor) = editor else { return Line::End };
         editor.set_helper(Some(self.card_line.clone()));
         let printer = editor.create_external_printer().ok();
-        self.printers().card = printer.map(|printer| Box::new(printer) as Printer);
+        *lock(&self.above.card) = printer.map(|printer| Box::new(printer) as Printer);
         self.card_line.begins();
         let line = editor.readline(prompt);
-        self.printers().card = None;
+        // Before its printer: a print that waits for it has the lock, and ends with it.
+        drop(editor);
+        *lock(&self.above.card) = None;
         match line {
             Ok(text) => Line::Text(text),
             Err(ReadlineError::Interrupted) => Line::Interrupted,
             Err(_) => Line::End,
         }
-    }
-
-    fn printers(&self) -> MutexGuard<'_, Printers> {
-        self.above.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What was typed at the prompt of a card that is gone: for it, or for what came after it. Gives the line that was read last.
@@ -323,6 +325,10 @@ impl Reader {
             let _ = self.editor.append_history(Path::new(history));
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How the terminal is set, put back when this is dropped: a program that is ended by a signal ends in the middle of a line.
