@@ -1,5 +1,6 @@
 //! The program as a person, a script and a harness use it.
 
+mod again;
 mod artifacts;
 mod cards;
 mod cells;
