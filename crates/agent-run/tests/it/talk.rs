@@ -230,7 +230,7 @@ fn a_command_at_a_card_is_no_answer() {
         terminal.types("/open");
         terminal.shows_times("┌ question, asked by the agent", 2 * times);
         terminal.until_card();
-        terminal.types("/workers");
+        terminal.types("/plan");
         terminal.shows_times("that is a command and no answer", times);
         terminal.until_card();
         terminal.types(answer);

@@ -426,7 +426,7 @@ fn p11_what_others_wrote_into_the_log_stays_data() {
     let data = &answer["result"]["structuredContent"];
     assert_eq!(
         each(&data["lines"], "text"),
-        [lines[0], lines[1], "\u{2028}INFO \u{2029}\\u{85}\"\\"]
+        [lines[0], lines[1], "\\u{2028}INFO \\u{2029}\\u{85}\"\\"]
     );
     let text = answer["result"]["content"][0]["text"].as_str().expect("a text");
     assert_eq!(&serde_json::from_str::<Value>(text).expect("the same data"), data);
