@@ -104,11 +104,12 @@ pub(crate) fn read_answer(card: &Card, line: &str) -> Result<Reply, String> {
 /// A word that refuses once, and the reason behind it. Other words at a permission are no answer.
 fn refusal(card: &Card, line: &str) -> Option<Reply> {
     let option = refuses_with_reason(card)?;
-    let (word, reason) = line.split_once(|c: char| c.is_whitespace() || ",;:.".contains(c))?;
+    let parts = |c: char| c.is_whitespace() || ",;:.".contains(c);
+    let (word, reason) = line.split_once(parts)?;
     let refuses = |(_, words, effect): &(&str, &[&str], Effect)| {
         *effect == Effect::RejectOnce && words.contains(&word.to_lowercase().as_str())
     };
-    let reason = reason.trim_start_matches(|c: char| c.is_whitespace() || ",;:.".contains(c));
+    let reason = reason.trim_start_matches(parts);
     let refuses = WORDS.iter().any(refuses) && !reason.is_empty();
     refuses
         .then(|| Reply::Chosen { options: vec![id(card, option)], text: Some(reason.to_owned()) })

@@ -1,11 +1,15 @@
 //! Who waits for whom where no line shows it: a call for somebody who works beside it.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use agent_tool_core::CallId;
 use tokio::sync::watch;
 
-use crate::{WaitsFor, calls::Calls, lock};
+use crate::{
+    WaitsFor,
+    calls::{Calls, Live},
+    lock,
+};
 
 /// The waits of calls for others than the calls that they make.
 #[derive(Debug, Default)]
@@ -58,12 +62,10 @@ impl Calls {
     /// The tool that `other` waits for a turn at, where one of these calls is of it: only what has its turn makes others.
     pub(crate) fn held_from(&self, other: &CallId, holding: &[&CallId]) -> Option<String> {
         let live = lock(&self.live);
-        let waits = live.values().filter(|call| call.asker == *other);
-        let mut waits = waits.filter(|call| call.waits_for() == WaitsFor::Turn);
-        let is_held = |name: &str| {
-            holding.iter().any(|id| live.get(*id).is_some_and(|call| call.name == name))
+        let is_held = |name: &&str| {
+            holding.iter().any(|id| live.get(*id).is_some_and(|call| call.name == **name))
         };
-        waits.find(|call| is_held(&call.name)).map(|call| call.name.clone())
+        awaited_by(other, &live).find(is_held).map(str::to_owned)
     }
 
     /// Whether a call of `tool` waits for `asker`, through others who wait for turns too.
@@ -84,13 +86,21 @@ impl Calls {
                     continue;
                 }
                 seen.push(other);
-                let theirs = live.values().filter(|call| call.asker == *other);
-                let theirs = theirs.filter(|call| call.waits_for() == WaitsFor::Turn);
-                tools.extend(theirs.map(|call| call.name.clone()));
+                tools.extend(awaited_by(other, &live).map(str::to_owned));
             }
         }
         false
     }
+}
+
+/// The tools for whose turn the calls of this one wait.
+fn awaited_by<'a>(
+    asker: &'a CallId,
+    live: &'a HashMap<CallId, Arc<Live>>,
+) -> impl Iterator<Item = &'a str> {
+    let theirs = live.values().filter(move |call| call.asker == *asker);
+    let waiting = theirs.filter(|call| call.waits_for() == WaitsFor::Turn);
+    waiting.map(|call| call.name.as_str())
 }
 
 impl Drop for Noted {

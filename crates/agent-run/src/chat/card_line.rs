@@ -3,13 +3,15 @@
 
 use std::{
     borrow::Cow,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use rustyline::{
     Context, Helper, completion::Completer, highlight::Highlighter, hint::Hinter,
     validate::Validator,
 };
+
+use crate::lock;
 
 /// What stands in the place of a card's prompt once it is gone.
 const MARK: &str = "›";
@@ -69,7 +71,7 @@ impl CardLine {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

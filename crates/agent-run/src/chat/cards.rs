@@ -8,7 +8,7 @@ use std::{
     collections::HashSet,
     path::PathBuf,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Instant,
@@ -30,7 +30,7 @@ use super::{
 };
 use crate::{
     answers::read_answer,
-    edge,
+    edge, lock,
     terminal::card_rows,
     visible::{in_full, readable},
 };
@@ -407,8 +407,4 @@ impl CardPort for ChatCards {
         *lock(&self.inner.explained) = Some(card_id.to_owned());
         self.inner.screen.aside(&format!("the card is gone: {}", readable(why)));
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

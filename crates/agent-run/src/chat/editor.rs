@@ -4,7 +4,7 @@
 use std::{
     io::{self, IsTerminal as _},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
+    sync::{Arc, Mutex, mpsc},
     thread,
     time::Duration,
 };
@@ -23,7 +23,10 @@ use super::{
     pace::Pace,
     typed::command_behind,
 };
-use crate::style::{FAINT, in_style, remark};
+use crate::{
+    lock,
+    style::{FAINT, in_style, remark},
+};
 
 /// What is said of an answer to a card that went away.
 const LATE: &str =
@@ -325,10 +328,6 @@ impl Reader {
             let _ = self.editor.append_history(Path::new(history));
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How the terminal is set, put back when this is dropped: a program that is ended by a signal ends in the middle of a line.

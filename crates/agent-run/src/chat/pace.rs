@@ -1,7 +1,7 @@
 //! How soon after its prompt a line is typed: one that the editor had read together with an earlier line is there at once.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::{Duration, Instant},
 };
 
@@ -9,6 +9,8 @@ use rustyline::{
     Context, Helper, completion::Completer, highlight::Highlighter, hint::Hinter,
     validate::Validator,
 };
+
+use crate::lock;
 
 /// No person and no other program sees a prompt and types so soon.
 const AT_ONCE: Duration = Duration::from_millis(1);
@@ -37,7 +39,7 @@ impl Pace {
     }
 
     fn times(&self) -> MutexGuard<'_, Times> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

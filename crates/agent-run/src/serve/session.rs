@@ -5,7 +5,7 @@ use std::{
     path::PathBuf,
     pin::pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -41,7 +41,7 @@ use crate::{
     args::Options,
     assemble::{Assembled, Vibe, Wishes, assemble, end_workers},
     config::Config,
-    mcp,
+    lock, mcp,
     signals::Ended,
     style::{FAINT, in_style, remark},
     trust::Trust,
@@ -565,8 +565,4 @@ fn read<T: DeserializeOwned>(params: Value) -> Result<T, RpcError> {
 fn write(answer: &impl Serialize) -> Answered {
     serde_json::to_value(answer)
         .map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.to_string()))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock},
 };
 
 use agent_loop::{Agent, Conversation, Model, TurnEvent};
@@ -10,7 +10,7 @@ use agent_tool_core::{BoxFuture, Tier};
 use agent_vibe::{Job, WorkError};
 
 use super::WorkerUsage;
-use crate::models::ModelConfig;
+use crate::{lock, models::ModelConfig};
 
 /// Workers that are loops with one model.
 pub(super) struct ModelWorkers {
@@ -123,10 +123,6 @@ fn system(job: &Job) -> String {
         id = job.worker_id(),
         label = job.label(),
     )
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::fs;
 
 use agent_testkit::model::{ModelServer, Rule};
 use serde_json::json;
+use tempfile::TempDir;
 
 use crate::{
     chat::{talking, when},
@@ -33,6 +34,34 @@ pub(crate) fn spawn(label: &str) -> Rule {
 
 pub(crate) fn write(path: &str) -> Rule {
     Rule::call("write", json!({"path": path, "content": "new"}))
+}
+
+/// What is created in a folder lets go on who waits for it.
+pub(crate) fn lets(gate: &TempDir, who: &str) {
+    fs::write(gate.path().join(who), "").expect("a file");
+}
+
+/// A model that spawns a worker, which asks to write `one.txt` once `worker` is let, and then does this, once `agent` is.
+pub(crate) fn delegating(gate: &TempDir, then: Rule) -> (Home, ModelServer) {
+    let file = |name: &str| Some(gate.path().join(name));
+    with_workers(vec![
+        when("make one", Rule { until_file: file("worker"), ..write("one.txt") }),
+        when("delegate", spawn("one")),
+        when("is running", Rule { until_file: file("agent"), ..then }),
+        done(),
+    ])
+}
+
+/// What ends that worker.
+pub(crate) fn kill() -> Rule {
+    Rule::call("vibe_kill", json!({"worker_id": "w1"}))
+}
+
+/// Has the worker spawned.
+pub(crate) fn delegate(terminal: &Terminal) {
+    terminal.agent_run("--vibe chat");
+    terminal.says("delegate");
+    terminal.shows("[1] vibe_spawn: ");
 }
 
 // spec: ASK-04
@@ -203,26 +232,13 @@ fn one_reader_has_the_keyboard_at_a_time() {
 #[test]
 fn a_card_that_was_never_up_is_not_said_to_be_gone_and_its_call_did_not_run() {
     let gate = tempfile::tempdir().expect("a folder");
-    let file = |name: &str| Some(gate.path().join(name));
-    let (home, server) = with_workers(vec![
-        when("make one", Rule { until_file: file("worker"), ..write("one.txt") }),
-        when("delegate", spawn("one")),
-        when(
-            "is running",
-            Rule {
-                until_file: file("agent"),
-                ..Rule::call("shell", json!({"command": "touch ran"}))
-            },
-        ),
-        done(),
-    ]);
+    let then = Rule::call("shell", json!({"command": "touch ran"}));
+    let (home, server) = delegating(&gate, then);
     let Some(terminal) = Terminal::open(&home) else { return };
-    terminal.agent_run("--vibe chat");
-    terminal.says("delegate");
-    terminal.shows("[1] vibe_spawn: ");
-    fs::write(gate.path().join("worker"), "").expect("a file");
+    delegate(&terminal);
+    lets(&gate, "worker");
     terminal.until_card();
-    fs::write(gate.path().join("agent"), "").expect("a file");
+    lets(&gate, "agent");
     terminal.shows("[2] shell touch ran");
     terminal.presses("C-c");
     let screen = terminal.shows("Ctrl-C once more within 5 s leaves");
@@ -249,23 +265,14 @@ fn a_card_that_was_never_up_is_not_said_to_be_gone_and_its_call_did_not_run() {
 #[test]
 fn what_is_typed_at_a_card_that_is_gone_answers_nothing_and_is_not_lost() {
     let gate = tempfile::tempdir().expect("a folder");
-    let file = |name: &str| Some(gate.path().join(name));
-    let kill = Rule::call("vibe_kill", json!({"worker_id": "w1"}));
-    let (home, server) = with_workers(vec![
-        when("make one", Rule { until_file: file("worker"), ..write("one.txt") }),
-        when("delegate", spawn("one")),
-        when("is running", Rule { until_file: file("agent"), ..kill }),
-        done(),
-    ]);
+    let (home, server) = delegating(&gate, kill());
     let Some(terminal) = Terminal::open(&home) else { return };
-    terminal.agent_run("--vibe chat");
-    terminal.says("delegate");
-    terminal.shows("[1] vibe_spawn: ");
-    fs::write(gate.path().join("worker"), "").expect("a file");
+    delegate(&terminal);
+    lets(&gate, "worker");
     terminal.until_card();
     terminal.begins("left ");
     terminal.shows("answer> left");
-    fs::write(gate.path().join("agent"), "").expect("a file");
+    lets(&gate, "agent");
     let screen = terminal.shows("press Enter to go on");
     assert!(screen.contains("the card \"write: create `one.txt`\" is gone"), "{screen}");
     // The line is still there; what the model says waits until it is not.

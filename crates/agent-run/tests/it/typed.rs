@@ -1,12 +1,12 @@
 //! What is typed in one burst, and where a card is that goes away: nothing of it is lost, and nothing answers another card.
 
-use std::{fs, thread, time::Duration};
+use std::{thread, time::Duration};
 
 use agent_testkit::model::Rule;
 use serde_json::json;
 
 use crate::{
-    cards::{done, spawn, with_workers, write},
+    cards::{delegate, delegating, done, kill, lets, spawn, with_workers, write},
     chat::{talking, when},
     tmux::Terminal,
 };
@@ -61,7 +61,7 @@ fn nothing_of_a_burst_is_said_unasked_after_an_interruption() {
     terminal.presses("C-c");
     terminal.until("both lines", |screen| screen.trim_end().ends_with("\u{203a} dos\ntres"));
     assert_eq!(server.requests().len(), 1);
-    fs::write(gate.path().join("end"), "").expect("a file");
+    lets(&gate, "end");
     // An Enter in the same moment as the prompt is taken for one of the burst, so it is pressed as a person would.
     terminal.until("the answer", |screen| {
         let is_said = screen.contains("late") || screen.contains("All is said.");
@@ -78,21 +78,12 @@ fn nothing_of_a_burst_is_said_unasked_after_an_interruption() {
 #[test]
 fn the_prompt_of_a_card_that_is_gone_is_the_conversations() {
     let gate = tempfile::tempdir().expect("a folder");
-    let file = |name: &str| Some(gate.path().join(name));
-    let kill = Rule::call("vibe_kill", json!({"worker_id": "w1"}));
-    let (home, server) = with_workers(vec![
-        when("make one", Rule { until_file: file("worker"), ..write("one.txt") }),
-        when("delegate", spawn("one")),
-        when("is running", Rule { until_file: file("agent"), ..kill }),
-        done(),
-    ]);
+    let (home, server) = delegating(&gate, kill());
     let Some(terminal) = Terminal::open(&home) else { return };
-    terminal.agent_run("--vibe chat");
-    terminal.says("delegate");
-    terminal.shows("[1] vibe_spawn: ");
-    fs::write(gate.path().join("worker"), "").expect("a file");
+    delegate(&terminal);
+    lets(&gate, "worker");
     terminal.until_card();
-    fs::write(gate.path().join("agent"), "").expect("a file");
+    lets(&gate, "agent");
     terminal.shows("what you type now is what you say next");
     terminal.until_prompt();
     terminal.types("go on");
@@ -106,7 +97,6 @@ fn the_prompt_of_a_card_that_is_gone_is_the_conversations() {
 fn the_next_card_is_answered_where_the_one_before_it_went_away() {
     let gate = tempfile::tempdir().expect("a folder");
     let file = |name: &str| Some(gate.path().join(name));
-    let kill = Rule::call("vibe_kill", json!({"worker_id": "w1"}));
     let (home, _server) = with_workers(vec![
         when("make one", Rule { until_file: file("one"), ..write("one.txt") }),
         when("make two", Rule { until_file: file("two"), ..write("two.txt") }),
@@ -117,44 +107,35 @@ fn the_next_card_is_answered_where_the_one_before_it_went_away() {
                 json!({"brief": "make two", "label": "two", "tier": "fast"}),
             ),
         ),
-        when("is running", Rule { until_file: file("kill"), ..kill }),
+        when("is running", Rule { until_file: file("kill"), ..kill() }),
         when("killed", Rule { until_file: file("end"), ..Rule::text("All is said.") }),
         done(),
     ]);
     let Some(terminal) = Terminal::open(&home) else { return };
-    terminal.agent_run("--vibe chat");
-    terminal.says("delegate");
+    delegate(&terminal);
     terminal.shows("[2] vibe_spawn: ");
-    fs::write(gate.path().join("one"), "").expect("a file");
+    lets(&gate, "one");
     terminal.until_card();
-    fs::write(gate.path().join("kill"), "").expect("a file");
+    lets(&gate, "kill");
     terminal.shows("what you type now is what you say next");
-    fs::write(gate.path().join("two"), "").expect("a file");
+    lets(&gate, "two");
     terminal.shows("create `two.txt`");
     terminal.until_card();
     terminal.types("y");
     terminal.until_file(&home.checkout.path().join("two.txt"), |bytes| bytes == b"new");
     assert!(!home.checkout.path().join("one.txt").exists());
-    fs::write(gate.path().join("end"), "").expect("a file");
+    lets(&gate, "end");
 }
 
 #[test]
 fn at_a_workers_card_it_is_seen_what_the_worker_is_for() {
     let gate = tempfile::tempdir().expect("a folder");
-    let file = |name: &str| Some(gate.path().join(name));
-    let (home, server) = with_workers(vec![
-        when("make one", Rule { until_file: file("worker"), ..write("one.txt") }),
-        when("delegate", spawn("one")),
-        when("is running", Rule { until_file: file("end"), ..Rule::text("All is said.") }),
-        done(),
-    ]);
+    let (home, server) = delegating(&gate, Rule::text("All is said."));
     let Some(terminal) = Terminal::open(&home) else { return };
-    terminal.agent_run("--vibe chat");
-    terminal.says("delegate");
-    terminal.shows("[1] vibe_spawn: ");
+    delegate(&terminal);
     terminal.begins("and the");
     terminal.shows("and the");
-    fs::write(gate.path().join("worker"), "").expect("a file");
+    lets(&gate, "worker");
     let screen = terminal.shows("what you type is no answer to this card");
     let head = "asked by w1 (\"one\")\n│ its brief: \"make one\"\n";
     assert!(screen.contains(head), "{screen}");
@@ -167,7 +148,7 @@ fn at_a_workers_card_it_is_seen_what_the_worker_is_for() {
     terminal.until_card();
     terminal.types("y");
     terminal.until_file(&home.checkout.path().join("one.txt"), |bytes| bytes == b"new");
-    fs::write(gate.path().join("end"), "").expect("a file");
+    lets(&gate, "agent");
     let is_said = |_: &str| server.requests().iter().any(|request| request.last() == "and then");
     terminal.until("the line that was typed ahead", is_said);
     assert_eq!(terminal.screen().matches("is said next").count(), 1, "{}", terminal.screen());
@@ -184,7 +165,7 @@ fn ctrl_d_while_the_model_works_says_what_it_does() {
     terminal.shows("the model thinks");
     terminal.presses("C-d");
     terminal.shows("Ctrl-D leaves at the prompt");
-    fs::write(gate.path().join("end"), "").expect("a file");
+    lets(&gate, "end");
     terminal.shows("All is said.");
     terminal.until_prompt();
     terminal.presses("C-d");

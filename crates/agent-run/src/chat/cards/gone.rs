@@ -2,8 +2,8 @@
 
 use agent_tool_core::Card;
 
-use super::{Inner, lock};
-use crate::edge;
+use super::Inner;
+use crate::{edge, lock};
 
 /// What is said of a card that nobody answered and nobody waits for any more.
 const GONE: &str = "whoever asked does not wait for it any more";

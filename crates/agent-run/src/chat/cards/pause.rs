@@ -7,14 +7,14 @@ use std::{
 
 use agent_tool_core::{Card, Reply};
 
-use super::{Asking, ChatCards, answered, lock};
+use super::{Asking, ChatCards, answered};
 use crate::{
     answers::read_answer,
     chat::{
         editor::PAUSE,
         typed::{Command, Typed, command_behind},
     },
-    edge,
+    edge, lock,
 };
 
 /// What is said where a card comes up within a line.

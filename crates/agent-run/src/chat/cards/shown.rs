@@ -8,14 +8,14 @@ use std::{
 
 use agent_tool_core::{Card, CardKind};
 
-use super::{Inner, lock};
+use super::Inner;
 use crate::{
     chat::{
         editor::{For, Line},
         show::id_of,
     },
     columns::with_margin,
-    edge,
+    edge, lock,
     state::State,
     terminal::{MARGIN, card_rows},
     visible::in_full,
