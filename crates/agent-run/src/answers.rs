@@ -89,8 +89,7 @@ pub(crate) fn read_answer(card: &Card, line: &str) -> Result<Reply, String> {
         line.split(|c: char| c == ',' || c.is_whitespace()).filter(|word| !word.is_empty());
     let mut chosen = Vec::new();
     for word in numbers {
-        let number = word.parse::<usize>().ok();
-        match number.map(|_| only(word, &meanings(card, word))).transpose()?.flatten() {
+        match number(word).map(|_| only(word, &meanings(card, word))).transpose()?.flatten() {
             Some(meaning) => chosen.extend(index_of(meaning).map(|index| id(card, index))),
             None => {
                 let (options, text) = (Vec::new(), Some(line.to_owned()));
@@ -128,7 +127,7 @@ fn is_ambiguous(card: &Card) -> bool {
 /// What a word may mean: each option and the skipping at most once.
 fn meanings(card: &Card, word: &str) -> Vec<Meaning> {
     let word = word.to_lowercase();
-    let number = word.parse().ok().filter(|number| (1..=card.options.len()).contains(number));
+    let number = number(&word).filter(|number| (1..=card.options.len()).contains(number));
     let effect = WORDS.iter().find(|(_, words, _)| words.contains(&word.as_str()));
     let effect = effect.and_then(|(.., effect)| does(card, *effect));
     let labels =
@@ -151,6 +150,12 @@ fn meanings(card: &Card, word: &str) -> Vec<Meaning> {
 fn does(card: &Card, effect: Effect) -> Option<usize> {
     let at = card.options.iter().position(|option| option.effect == Some(effect))?;
     Some(at + 1)
+}
+
+/// A number as a card has it: `01` and `+1` are none.
+fn number(word: &str) -> Option<usize> {
+    let plain = word.bytes().all(|byte| byte.is_ascii_digit()) && !word.starts_with('0');
+    word.parse().ok().filter(|_| plain)
 }
 
 fn only(word: &str, meanings: &[Meaning]) -> Result<Option<Meaning>, String> {
@@ -193,10 +198,9 @@ fn by_place(card: &Card, places: &str) -> Option<Reply> {
         return Some(Reply::Skipped);
     }
     let places = places.split(|c: char| c == ',' || c == BY_PLACE || c.is_whitespace());
-    let options = places.filter(|place| !place.is_empty()).map(|place| {
-        let number: usize = place.parse().ok()?;
-        Some(card.options.get(number.checked_sub(1)?)?.id.clone())
-    });
+    let options = places
+        .filter(|place| !place.is_empty())
+        .map(|place| Some(card.options.get(number(place)?.checked_sub(1)?)?.id.clone()));
     let options: Vec<String> = options.collect::<Option<_>>()?;
     Some(Reply::Chosen { options, text: None })
 }
@@ -228,7 +232,7 @@ mod tests {
         assert_eq!(read_answer(&card, "S"), Ok(Reply::Skipped));
         // The label in full is no guess.
         assert_eq!(read_answer(&card, "b"), Ok(Reply::option("2")));
-        for wrong in ["", "0", "3", "1 2", "yes", "y", "#1"] {
+        for wrong in ["", "0", "3", "01", "+1", "1 2", "yes", "y", "#1"] {
             assert_eq!(read_answer(&card, wrong), Err(prompt(&card)), "{wrong:?}");
         }
         assert_eq!(prompt(&card), "type a number, or s to skip");

@@ -190,6 +190,7 @@ impl Config {
             workers.take_flag(flag)?;
         }
         for model in std::iter::once(&model).chain(workers.models()) {
+            model.check_name()?;
             model.check_key()?;
         }
         for name in mcp::servers(toml::Table::new(), &options.mcp)?.names() {

@@ -75,9 +75,18 @@ pub(crate) fn end(end: &End) -> String {
     end.sentence()
 }
 
-/// That a request is made again, in one row.
-pub(crate) fn retrying(error: &ModelError, wait: Duration, (time, most): (u32, u32)) -> String {
-    let said = message(&error.message);
+/// That a request is made again, in one row. Who was told of the same already is not told it again in full.
+pub(crate) fn retrying(
+    error: &ModelError,
+    told: &mut String,
+    wait: Duration,
+    (time, most): (u32, u32),
+) -> String {
+    let said = match time > 1 && *told == error.message {
+        true => "for the same reason".to_owned(),
+        false => message(&error.message),
+    };
+    told.clone_from(&error.message);
     // The first try is no repetition.
     let (wait, time, most) = (wait.as_secs_f64(), time + 1, most + 1);
     format!("the model did not answer: {said}; asked again in {wait:.1} s, try {time} of {most}")
@@ -124,10 +133,17 @@ mod tests {
             end(&End::Failed { error: error.clone() }),
             format!("the model did not answer: {shown}")
         );
+        let mut told = String::new();
+        let mut retried =
+            |time| retrying(&error, &mut told, Duration::from_millis(1_500), (time, 5));
         assert_eq!(
-            retrying(&error, Duration::from_millis(1_500), (2, 5)),
+            retried(2),
             format!("the model did not answer: {shown}; asked again in 1.5 s, try 3 of 6")
         );
+        let again =
+            "the model did not answer: for the same reason; asked again in 1.5 s, try 4 of 6";
+        assert_eq!(retried(3), again);
+        assert!(retried(1).contains(shown), "another request");
         let long = message(&"x".repeat(2_000));
         assert_eq!(long.chars().count(), MESSAGE_CHARS + 3);
         let tool = "a\nb".to_owned();

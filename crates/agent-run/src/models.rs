@@ -7,6 +7,8 @@ use agent_loop::{
 use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
 
+use crate::visible::readable;
+
 /// The variables in which providers themselves have keys.
 const ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
 const OPENAI_KEY: &str = "OPENAI_API_KEY";
@@ -72,6 +74,15 @@ impl Provider {
 }
 
 impl ModelConfig {
+    /// Refuses a name that none can be: one with blanks, or with signs that nobody sees.
+    pub(crate) fn check_name(&self) -> Result<()> {
+        let shown = readable(&self.name);
+        if shown != self.name || self.name.contains(char::is_whitespace) {
+            bail!("{shown:?} is no name of a model: it has blanks, or signs that nobody sees");
+        }
+        Ok(())
+    }
+
     /// Refuses a key that stands where the name of its variable belongs, and does not repeat it.
     pub(crate) fn check_key(&self) -> Result<()> {
         let Some(key) = &self.key else { return Ok(()) };
@@ -133,6 +144,9 @@ impl ModelConfig {
     /// A name such as `claude-sonnet-4-5` or `openai:gpt-5`, in place of what is configured. A colon is part of a name where
     /// names have some: on a server of the person's own, such as `qwen3:8b`, and in OpenAI's tuned models.
     pub(crate) fn named(&self, name: &str) -> Result<Self> {
+        if name.is_empty() {
+            bail!("--model names none; {NAMES}");
+        }
         let split = name.split_once(':');
         let provider = split.and_then(|(head, rest)| Some((Provider::named(head)?, rest)));
         let Some((provider, name)) = provider else {

@@ -165,7 +165,7 @@ impl Looks<'_> {
     }
 
     fn workers(&self) {
-        let rows = self.crew.map(Crew::rows).unwrap_or_default();
+        let rows = self.crew.map(|crew| crew.rows(&self.assembled.run)).unwrap_or_default();
         match rows.is_empty() {
             true => self.screen.line("there are no workers"),
             false => self.screen.rows(&rows),

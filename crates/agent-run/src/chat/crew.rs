@@ -1,11 +1,11 @@
 //! The workers of a conversation as its person sees them: a line when one ends, and all of them on request.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque},
     sync::{Arc, Mutex, PoisonError},
 };
 
-use agent_tiers::{Run, Watcher, What};
+use agent_tiers::{Run, WaitsFor, Watcher, What};
 use agent_tool_core::{CallId, clip, counted};
 use agent_vibe::{Status, WorkerReport, Workers};
 use serde_json::Value;
@@ -33,6 +33,8 @@ const CALL: &str = "    │ ";
 
 /// What is said of a call that has no end.
 const AT_WORK: &str = "at work";
+const AT_CARD: &str = "waits for an answer to its card";
+const WAITS: &str = "waits for its turn";
 
 /// What is said of one that came to its end, and of one that did not.
 const DONE: &str = "done";
@@ -90,8 +92,10 @@ impl Crew {
     }
 
     /// Rows for each worker, with what it called last.
-    pub(super) fn rows(&self) -> Vec<String> {
+    pub(super) fn rows(&self, run: &Run) -> Vec<String> {
         self.look();
+        let waits = run.live_calls().into_iter();
+        let waits: HashMap<_, _> = waits.map(|call| (call.call_id, call.waits_for)).collect();
         let told = self.seen.told();
         let called = self.seen.called();
         let columns = self.seen.screen.columns();
@@ -105,7 +109,7 @@ impl Crew {
             })
             .flat_map(|worker| {
                 let calls = called.get(&worker.worker_id);
-                let calls = calls.into_iter().flat_map(|called| called.rows(columns));
+                let calls = calls.into_iter().flat_map(|called| called.rows(&waits, columns));
                 rows(worker, columns).into_iter().chain(calls).collect::<Vec<_>>()
             })
             .collect()
@@ -193,10 +197,14 @@ impl Called {
     }
 
     /// `2 calls` and, of each of the last ones, `shell ls: done`.
-    fn rows(&self, columns: Option<usize>) -> Vec<String> {
+    fn rows(&self, waits: &HashMap<CallId, WaitsFor>, columns: Option<usize>) -> Vec<String> {
         let before = self.count - self.last.len();
         let said = (before > 0).then(|| format!("… {} before", counted(before, "call")));
-        let last = self.last.iter().map(|(_, wish, end)| format!("{end}: {wish}"));
+        let last = self.last.iter().map(|(id, wish, end)| match waits.get(id) {
+            Some(WaitsFor::Approval) => format!("{AT_CARD}: {wish}"),
+            Some(WaitsFor::Turn) => format!("{WAITS}: {wish}"),
+            _ => format!("{end}: {wish}"),
+        });
         let rows = said.into_iter().chain(last);
         rows.map(|row| one_row(&in_style(FAINT, row).to_string(), columns, CALL)).collect()
     }
@@ -238,7 +246,12 @@ mod tests {
         called.end(&CallId::new("call_1"), "done");
         called.end(&CallId::new("call_3"), "done");
         called.end(&CallId::new("call_4"), "refused_by_person");
-        let rows: Vec<String> = called.rows(Some(60)).iter().map(|row| plain(row)).collect();
+        let waits = HashMap::from([
+            (CallId::new("call_6"), WaitsFor::Approval),
+            (CallId::new("call_7"), WaitsFor::Tool),
+        ]);
+        let rows = called.rows(&waits, Some(60));
+        let rows: Vec<String> = rows.iter().map(|row| plain(row)).collect();
         assert_eq!(
             rows,
             [
@@ -246,7 +259,7 @@ mod tests {
                 "    │ done: shell echo 3",
                 "    │ refused_by_person: shell echo 4",
                 "    │ at work: shell echo 5",
-                "    │ at work: shell echo 6",
+                "    │ waits for an answer to its card: shell echo 6",
                 "    │ at work: shell echo 7",
             ]
         );

@@ -55,6 +55,8 @@ struct Seen {
     /// What the calls are about.
     about: HashMap<CallId, About>,
     refused: Vec<Refused>,
+    /// For what the model's server was asked again last.
+    failed: String,
 }
 
 /// A call that is under way.
@@ -119,18 +121,22 @@ impl<'a> Once<'a> {
     pub(super) async fn end_workers(&self) -> Vec<WorkerAtEnd> {
         let Some(workers) = self.workers else { return Vec::new() };
         let before = workers.list();
+        let before: HashMap<_, _> =
+            before.iter().map(|worker| (worker.worker_id.as_str(), worker.status)).collect();
         if let Some(killed) = end_workers(Some(workers)).await {
             remark(killed);
         }
         let after = workers.list().into_iter();
-        let ended = after.map(|report| WorkerAtEnd {
-            killed_at_end: report.status == Status::Killed
-                && before.iter().any(|worker| {
-                    worker.worker_id == report.worker_id && worker.status == Status::Running
-                }),
-            id: report.worker_id,
-            label: report.label,
-            status: report.status,
+        let ended = after.map(|report| {
+            // One that had ended before the end of the run ended as it did.
+            let ended = before.get(report.worker_id.as_str()).copied();
+            let status = ended.filter(|status| *status != Status::Running).unwrap_or(report.status);
+            WorkerAtEnd {
+                killed_at_end: ended == Some(Status::Running) && status == Status::Killed,
+                id: report.worker_id,
+                label: report.label,
+                status,
+            }
         });
         ended.collect()
     }
@@ -252,7 +258,10 @@ impl<'a> Once<'a> {
                 self.note_end(call_id, error.map(|error| (error.kind, error.code.as_ref())));
             }
             TurnEvent::Retrying { error, wait, time, most, .. } => {
-                remark(in_style(FAINT, edge::retrying(error, *wait, (*time, *most))));
+                let mut seen = self.seen();
+                let said = edge::retrying(error, &mut seen.failed, *wait, (*time, *most));
+                drop(seen);
+                remark(in_style(FAINT, said));
             }
             _ => {}
         }

@@ -75,6 +75,8 @@ struct State {
     answers: bool,
     /// What the person was told of the model's loops in this turn.
     loops: Loops,
+    /// For what the model's server was asked again last.
+    refused: String,
     /// What turns used since it was taken.
     tally: Tally,
     /// What calls of the run write, during a turn.
@@ -97,6 +99,7 @@ impl Turns {
             model: None,
             answers: false,
             loops: Loops::default(),
+            refused: String::new(),
             tally: Tally::default(),
             written: None,
         });
@@ -355,8 +358,10 @@ impl Watch for Turns {
                 self.cards.finished(&call_id);
             }
             TurnEvent::Retrying { error, wait, time, most, .. } => {
-                self.state().again.begin();
-                let said = edge::retrying(&error, wait, (time, most));
+                let mut state = self.state();
+                state.again.begin();
+                let said = edge::retrying(&error, &mut state.refused, wait, (time, most));
+                drop(state);
                 self.screen.line(&in_style(ALERT, said).to_string());
             }
             TurnEvent::Shortened { before, after, messages } => self.screen.aside(&format!(
