@@ -279,7 +279,7 @@ fn kind(code: &str) -> ErrorKind {
             let row = page.lines().find(|line| line.starts_with(&format!("| `{code}` |")));
             assert!(row.is_some_and(|row| row.contains(from)), "{code} of {from}: {row:?}");
         }
-        let row = "| `mcp_call_refused` | `failed`, `invalid_args` | agent-mcp |\n";
+        let row = "| `outcome_unknown` | `failed`, `timeout` | agent-mcp |\n";
         assert!(page.contains(row), "a code of two kinds has both");
     }
 }

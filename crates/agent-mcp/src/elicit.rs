@@ -43,6 +43,12 @@ const MESSAGE_CHARS: usize = 4_000;
 /// So many characters of a title are.
 const TITLE_CHARS: usize = 120;
 
+/// What is said where a person filled nothing in.
+const LEFT_OUT: &str = "you left out all of its fields";
+
+/// The option that ends a form, beside those of a field.
+const DECLINE: &str = "decline";
+
 const YES: &str = "yes";
 const NO: &str = "no";
 
@@ -114,14 +120,6 @@ impl Asker {
 
     async fn fill(&self, form: &Form, cx: &Context) -> Result<Map<String, Value>, Unfilled> {
         let mut content = Map::new();
-        if form.fields.is_empty() {
-            let mut card = self.card(form, "asks for your consent", "", cx);
-            card.options = vec![CardOption::new(YES, "agree"), CardOption::new(NO, "decline")];
-            return match self.present(card).await? {
-                Reply::Chosen { options, .. } if options == [YES] => Ok(content),
-                _ => Err(Unfilled::Declined),
-            };
-        }
         for (index, field) in form.fields.iter().enumerate() {
             let place = match form.fields.len() {
                 1 => String::new(),
@@ -131,7 +129,21 @@ impl Asker {
                 content.insert(field.name.clone(), value);
             }
         }
+        if content.is_empty() {
+            self.consent(form, cx).await?;
+        }
         Ok(content)
+    }
+
+    /// Asks for a form in which there is nothing: who left all of it out has not agreed by that.
+    async fn consent(&self, form: &Form, cx: &Context) -> Result<(), Unfilled> {
+        let said = if form.fields.is_empty() { "" } else { LEFT_OUT };
+        let mut card = self.card(form, "asks for your consent", said, cx);
+        card.options = vec![CardOption::new(YES, "agree"), CardOption::new(NO, "decline")];
+        match self.present(card).await? {
+            Reply::Chosen { options, .. } if options == [YES] => Ok(()),
+            _ => Err(Unfilled::Declined),
+        }
     }
 
     /// What a person gives for one field; none where it may be left out and was.
@@ -149,9 +161,13 @@ impl Asker {
             let title = format!("asks: {}", field.title());
             let mut card = self.card(form, &title, &said.join("\n"), cx);
             card.options = field.options();
+            card.options.push(CardOption::new(DECLINE, "decline the whole form"));
             card.free_text = field.takes_text();
             card.several = field.takes_several();
             match (self.present(card).await?, field.required) {
+                (Reply::Chosen { options, .. }, _) if options.iter().any(|id| id == DECLINE) => {
+                    return Err(Unfilled::Declined);
+                }
                 (Reply::Chosen { options, text }, _) => match field.answer(&options, text) {
                     Answered::Value(value) => return Ok(Some(value)),
                     Answered::Wrong(why) => wrong = why,

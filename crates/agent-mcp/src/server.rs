@@ -284,11 +284,7 @@ impl Server {
                 )
             }
             Unanswered::Rejected(rejection) => {
-                // What asked for something before had begun.
-                let error = match round {
-                    0 => error::rejected(server, &rejection),
-                    _ => error::broken_off(server, &rejection),
-                };
+                let error = error::broken_off(server, &rejection);
                 return NoResult { error, said: Some(Outcome::of_error(&rejection)) };
             }
         };

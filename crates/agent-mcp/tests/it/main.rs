@@ -107,6 +107,7 @@ fn main() {
             a_question_is_asked_on_the_cards_and_answered
             without_a_person_no_server_is_told_that_there_is_one
             no_answer_chooses_for_a_person
+            who_leaves_all_fields_out_has_not_agreed
             a_question_that_is_no_form_is_not_shown
             a_card_goes_with_its_call
             who_declined_is_not_asked_again_by_the_same_call

@@ -101,7 +101,8 @@ pub(crate) async fn without_a_person_no_server_is_told_that_there_is_one() {
 
 pub(crate) async fn no_answer_chooses_for_a_person() {
     let typed = |text: &str| Reply::Chosen { options: Vec::new(), text: Some(text.to_owned()) };
-    let cases: [(Arc<Person>, Value); 4] = [
+    let cases: [(Arc<Person>, Value); 5] = [
+        (Person::new(|_| Some(Reply::option("decline"))), json!({"action": "decline"})),
         (
             Person::new(|card| {
                 Some(if card.free_text { Reply::Skipped } else { Reply::option("no") })
@@ -117,6 +118,29 @@ pub(crate) async fn no_answer_chooses_for_a_person() {
         let (bridge, log) = bed.one(&asks(Speaks::Stateless, form())).await;
         call(&bridge, "mcp__s__t", json!({})).await.unwrap();
         assert_eq!(log.of("tools/call")[1]["params"]["inputResponses"]["q"], expected);
+    }
+}
+
+pub(crate) async fn who_leaves_all_fields_out_has_not_agreed() {
+    let schema = json!({"type": "object", "properties": {"why": {"type": "string"}, "sure": {"type": "boolean"}}});
+    let optional = json!({"message": "Delete all?", "requestedSchema": schema});
+    let accepts = json!({"action": "accept", "content": {}});
+    let declines = json!({"action": "decline"});
+    for (last, expected) in [
+        (Reply::Skipped, declines.clone()),
+        (Reply::option("no"), declines),
+        (Reply::Withdrawn, json!({"action": "cancel"})),
+        (Reply::option("yes"), accepts),
+    ] {
+        let person = Person::new(move |card| match card.body.contains("you left out all") {
+            true => Some(last.clone()),
+            false => Some(Reply::Skipped),
+        });
+        let bed = Bed::new().person(&person);
+        let (bridge, log) = bed.one(&asks(Speaks::Stateless, optional.clone())).await;
+        call(&bridge, "mcp__s__t", json!({})).await.unwrap();
+        assert_eq!(log.of("tools/call")[1]["params"]["inputResponses"]["q"], expected);
+        assert_eq!(person.seen.lock().unwrap().len(), 3, "a card for each field, and one more");
     }
 }
 
