@@ -88,8 +88,10 @@ impl Wishes {
     /// A run for a person at the terminal, or for nobody.
     pub(crate) fn of_terminal(config: &Config, transcript: Option<PathBuf>) -> Self {
         let asks = config.approve.unwrap_or_else(default_approve) == Approve::Ask;
-        let port: Arc<dyn CardPort> =
-            if asks && Terminal::is_there() { Arc::new(Terminal::new()) } else { Arc::new(Nobody) };
+        let port: Arc<dyn CardPort> = match asks && Terminal::is_there() {
+            true => Arc::new(Terminal::new(config.secrets())),
+            false => Arc::new(Nobody),
+        };
         let conversation = port.connected().then(|| Conversation::new("terminal"));
         Self { port, transcript, conversation, ..Self::of_nobody() }
     }

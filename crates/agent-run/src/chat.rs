@@ -3,16 +3,16 @@
 mod again;
 mod ahead;
 mod calls;
-mod card_line;
 mod cards;
 mod commands;
 mod crew;
 mod discreet;
+mod drawn;
 mod editor;
+mod keyboard;
 mod layout;
 mod loops;
 mod once;
-mod pace;
 mod prose;
 mod saved;
 mod screen;
@@ -37,7 +37,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use self::{
     cards::ChatCards,
     crew::Crew,
-    editor::{LineEditor, Modes},
+    editor::LineEditor,
     once::Once,
     saved::{Conversations, Opened},
     screen::Screen,
@@ -81,7 +81,6 @@ pub(crate) fn chat(options: &Options, chat: &Chat) -> Result<ExitCode> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the runtime")?;
     let (options, chat) = (options.clone(), chat.clone());
-    let _modes = Modes::of_now();
     // On a worker of the runtime: what its tasks hand to each other then needs no other thread.
     let ended = runtime.block_on(async move {
         tokio::spawn(async move {
@@ -126,9 +125,9 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
     }
     assemble::check(&config)?;
     let history = State::home_path().ok().map(|home| home.join(HISTORY));
-    let editor = LineEditor::start(history).context("the terminal")?;
+    let (editor, _terminal) = LineEditor::start(history).context("the terminal")?;
     let screen = Screen::new(editor.clone());
-    let cards = ChatCards::new(editor.clone(), screen.clone());
+    let cards = ChatCards::new(editor.clone(), screen.clone(), config.secrets());
     cards.at_work(true);
     trust::ask(&mut config, &cards).await.context("the trust in this checkout")?;
     cards.at_work(false);

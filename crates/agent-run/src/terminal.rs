@@ -5,7 +5,7 @@ use std::{
     thread,
 };
 
-use agent_tool_core::{BoxFuture, Card, CardError, CardKind, CardPort, Reply};
+use agent_tool_core::{BoxFuture, Card, CardError, CardKind, CardPort, Reply, Secrets};
 use anstyle::Style;
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::{Mutex, mpsc};
@@ -15,7 +15,7 @@ use crate::{
     columns::{self, fold, with_margin},
     edge,
     style::{ASKS, FAINT, PLACE, STRONG, diff, in_style, remark},
-    visible::{readable, visible},
+    visible::{readable, visible, without_keys},
 };
 
 /// Lines that were typed while no card was up wait here, up to so many, and are dropped by the next
@@ -29,6 +29,7 @@ const TALL: usize = 24;
 pub(crate) struct Terminal {
     /// None before the first card: what is typed while nobody asks is the shell's.
     lines: Mutex<Option<mpsc::Receiver<String>>>,
+    secrets: Secrets,
 }
 
 impl Terminal {
@@ -37,9 +38,9 @@ impl Terminal {
         io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
-    /// A terminal that is read from the first card on.
-    pub(crate) fn new() -> Self {
-        Self { lines: Mutex::new(None) }
+    /// A terminal that is read from the first card on. Its cards show none of these values.
+    pub(crate) fn new(secrets: Secrets) -> Self {
+        Self { lines: Mutex::new(None), secrets }
     }
 }
 
@@ -65,6 +66,7 @@ impl CardPort for Terminal {
 
     fn present(&self, card: Card) -> BoxFuture<'_, Result<Reply, CardError>> {
         Box::pin(async move {
+            let card = without_keys(card, &self.secrets);
             let mut lines = self.lines.lock().await;
             // What was typed before the card is up is no answer to it, read already or not.
             let _ = tcflush(io::stdin(), QueueSelector::IFlush);
@@ -94,7 +96,7 @@ pub(crate) const MARGIN: &str = "│ ";
 const OPTION: &str = "├─ ";
 
 /// A row that is no first one of what it belongs to begins with so many columns more.
-const FURTHER: &str = "  ";
+pub(crate) const FURTHER: &str = "  ";
 
 /// What belongs to an option is below its label.
 const OF_OPTION: &str = "      ";

@@ -1,7 +1,7 @@
 //! What a card asks about, so that a person sees what is there: blanks that look alike differ, and what is nothing but empty takes
 //! no room.
 
-use agent_tool_core::{Card, Content, for_approval, for_person, with_traces};
+use agent_tool_core::{Card, Content, Secrets, for_approval, for_person, with_traces};
 
 /// More empty lines in a row than these are said in one.
 const EMPTY_LINES: usize = 3;
@@ -33,6 +33,30 @@ pub(crate) fn visible(text: &str) -> String {
     shown.join("\n")
 }
 
+/// The card without the values of keys that somebody wrote into it.
+pub(crate) fn without_keys(mut card: Card, secrets: &Secrets) -> Card {
+    let mut texts = vec![&mut card.title, &mut card.body];
+    for option in &mut card.options {
+        texts.push(&mut option.label);
+        texts.extend(&mut option.description);
+    }
+    if let Some(preview) = &mut card.preview {
+        texts.extend([&mut preview.title, &mut preview.body]);
+        for change in &mut preview.changes {
+            texts.push(&mut change.path);
+            for content in [&mut change.before, &mut change.after] {
+                if let Content::Text { text } = content {
+                    texts.push(text);
+                }
+            }
+        }
+    }
+    for text in texts {
+        *text = secrets.hidden(std::mem::take(text));
+    }
+    card
+}
+
 /// The whole new texts of a card that shows a part of them; none where it shows all, or does not have them.
 pub(crate) fn in_full(card: &Card) -> Option<String> {
     let preview = card.preview.as_ref()?;
@@ -50,9 +74,28 @@ pub(crate) fn in_full(card: &Card) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use agent_tool_core::{CallId, CardKind, FileChange, Preview, PreviewKind, clip};
+    use agent_tool_core::{CallId, CardKind, CardOption, FileChange, Preview, PreviewKind, clip};
 
     use super::*;
+
+    #[test]
+    fn a_card_has_no_key_anywhere() {
+        let secrets = Secrets::new([("KEY".to_owned(), "sk-0123456789".to_owned())]);
+        let text = "echo sk-0123456789";
+        let mut card = Card::new(CardKind::Permission, "card_1", CallId::new("call_1"), text);
+        card.body = text.to_owned();
+        card.options = vec![CardOption::new("1", text).with_description(text)];
+        let mut preview = Preview::new(PreviewKind::Edit, text);
+        preview.body = text.to_owned();
+        let content = || Content::Text { text: text.to_owned() };
+        preview.changes = vec![FileChange::new(text, content(), content())];
+        card.preview = Some(preview);
+        let card = without_keys(card, &secrets);
+        let shown =
+            crate::terminal::card_rows(&card, None).join("\n") + &format!("{:?}", card.preview);
+        assert!(!shown.contains("sk-0123456789"), "{shown}");
+        assert!(shown.matches("[KEY").count() >= 5, "{shown}");
+    }
 
     #[test]
     fn blanks_differ_and_empty_lines_are_counted() {

@@ -3,19 +3,13 @@
 
 use std::{
     collections::VecDeque,
-    io::{self, IsTerminal as _, PipeReader, PipeWriter, Write as _},
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard},
     time::{Duration, Instant},
 };
 
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr},
-};
 use tokio::sync::Notify;
+
+use crate::lock;
 
 const ERASE: [char; 2] = ['\u{7f}', '\u{8}'];
 const ERASE_LINE: char = '\u{15}';
@@ -24,31 +18,42 @@ const END: char = '\u{4}';
 const ESCAPE: char = '\u{1b}';
 
 /// What was typed so far. A clone is the same.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Ahead {
     inner: Arc<Inner>,
 }
 
+#[derive(Default)]
 struct Inner {
-    /// Whether the model is at work.
-    on: AtomicBool,
     typed: Mutex<Typed>,
-    /// When a key was pressed last.
+    /// When a key was pressed last, for whomever.
     pressed: Mutex<Option<Instant>>,
-    /// Whether the turn was interrupted since somebody said something.
-    unsaid: AtomicBool,
     changed: Notify,
-    /// Ctrl-C was pressed where nobody waited for a line.
-    interrupted: Notify,
-    /// Ends the reading, so that the line editor can begin.
-    wake: PipeWriter,
-    woken: PipeReader,
 }
 
-#[derive(Debug, Default, PartialEq, Eq)]
+/// A line that was ended, or that was not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Written {
+    pub(super) text: String,
+    /// When its first key was pressed; none where that is not known, such as of one that stood at another prompt before.
+    pub(super) begun: Option<Instant>,
+}
+
+impl Written {
+    /// Whether all of it was typed after this moment.
+    pub(super) fn is_since(&self, moment: Instant) -> bool {
+        self.begun.is_some_and(|begun| begun >= moment)
+    }
+}
+
+#[derive(Debug, Default)]
 struct Typed {
-    lines: VecDeque<String>,
-    begun: String,
+    lines: VecDeque<Written>,
+    /// Of how many of them it was said what becomes of them.
+    told: usize,
+    begun: Written,
+    /// The line of the conversation that is done just now.
+    said: Written,
     /// Bytes of a letter whose rest is still to come.
     part: Vec<u8>,
     escape: Escape,
@@ -62,65 +67,32 @@ enum Escape {
     #[default]
     None,
     Begun,
-    Within,
+    /// Behind the letter that says which kind it is.
+    Within(char),
 }
 
 impl Ahead {
-    pub(crate) fn new() -> io::Result<Self> {
-        let (woken, wake) = io::pipe()?;
-        rustix::io::ioctl_fionbio(&wake, true)?;
-        let (on, typed, pressed) = (AtomicBool::new(false), Mutex::default(), Mutex::default());
-        let unsaid = AtomicBool::new(false);
-        let (changed, interrupted) = (Notify::new(), Notify::new());
-        Ok(Self {
-            inner: Arc::new(Inner {
-                on,
-                typed,
-                pressed,
-                unsaid,
-                changed,
-                interrupted,
-                wake,
-                woken,
-            }),
-        })
-    }
-
-    /// Says that the model is at work from now on, or is not any more.
-    pub(crate) fn at_work(&self, at_work: bool) {
-        self.inner.on.store(at_work, Ordering::SeqCst);
-        self.stop_reading();
-    }
-
-    /// Whether keys are to be read while nobody is asked for a line.
-    pub(crate) fn is_on(&self) -> bool {
-        self.inner.on.load(Ordering::SeqCst) && io::stdin().is_terminal()
-    }
-
-    /// Ends [`Ahead::read`], so that somebody else can read.
-    pub(crate) fn stop_reading(&self) {
-        // A pipe that is full wakes as well.
-        let _ = (&self.inner.wake).write(b"w");
-    }
-
     /// Waits until something was typed.
     pub(crate) async fn changed(&self) {
         self.inner.changed.notified().await;
     }
 
-    /// Ends the turn, as Ctrl-C does.
-    pub(super) fn interrupt(&self) {
-        self.inner.interrupted.notify_one();
-    }
-
-    /// Waits until somebody pressed Ctrl-C where nobody waited for a line.
-    pub(crate) async fn interrupted(&self) {
-        self.inner.interrupted.notified().await;
-    }
-
-    /// The first line that was typed ahead.
+    /// The first line that was typed ahead, which is done from now on.
     pub(crate) fn take_line(&self) -> Option<String> {
-        self.typed().lines.pop_front()
+        let mut typed = self.typed();
+        let line = typed.remove(0)?;
+        typed.said = line.clone();
+        Some(line.text)
+    }
+
+    /// Notes the line of the conversation that is done from now on.
+    pub(super) fn says(&self, line: Written) {
+        self.typed().said = line;
+    }
+
+    /// Whether all of that line was typed after this moment.
+    pub(super) fn is_said_since(&self, moment: Instant) -> bool {
+        self.typed().said.is_since(moment)
     }
 
     /// Whether somebody pressed Ctrl-D since this was asked last.
@@ -128,137 +100,107 @@ impl Ahead {
         std::mem::take(&mut self.typed().left)
     }
 
-    /// Takes the first line behind so many others of which this makes something, and gives that.
-    pub(super) fn take_where<T>(
-        &self,
-        behind: usize,
-        read: impl Fn(&str) -> Option<T>,
-    ) -> Option<T> {
+    /// Takes the first line of which this makes something, and gives that.
+    pub(super) fn take_where<T>(&self, read: impl Fn(&Written) -> Option<T>) -> Option<T> {
         let mut typed = self.typed();
-        let mut lines = typed.lines.iter().enumerate().skip(behind);
+        let mut lines = typed.lines.iter().enumerate();
         let (at, read) = lines.find_map(|(at, line)| Some((at, read(line)?)))?;
-        typed.lines.remove(at);
+        typed.remove(at);
         Some(read)
     }
 
-    /// Whether somebody types just now: a line is begun, or a key was pressed within this time.
-    pub(super) fn is_typed_at(&self, pause: Duration) -> bool {
-        let pressed = *self.inner.pressed.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The lines that were ended since this was asked last.
+    pub(super) fn take_untold(&self) -> Vec<String> {
+        let mut typed = self.typed();
+        let told = typed.told;
+        typed.told = typed.lines.len();
+        typed.lines.iter().skip(told).map(|line| line.text.clone()).collect()
+    }
+
+    /// Notes that a key was pressed.
+    pub(super) fn pressed(&self) {
+        *lock(&self.inner.pressed) = Some(Instant::now());
+    }
+
+    /// Whether somebody types just now: a line is begun, or a key was pressed within this time, after this moment where one is given.
+    pub(super) fn is_typed_at(&self, pause: Duration, since: Option<Instant>) -> bool {
+        let pressed = *lock(&self.inner.pressed);
+        let pressed = pressed.filter(|pressed| since.is_none_or(|since| *pressed > since));
         self.is_begun() || pressed.is_some_and(|pressed| pressed.elapsed() < pause)
     }
 
     /// Whether a line is begun.
     pub(super) fn is_begun(&self) -> bool {
         let typed = self.typed();
-        !typed.begun.is_empty() || !typed.part.is_empty()
+        !typed.begun.text.is_empty() || !typed.part.is_empty()
     }
 
-    /// The line that was begun.
-    pub(crate) fn take_begun(&self) -> String {
+    /// The line that was begun, unless there are whole ones before it.
+    pub(super) fn take_begun(&self) -> Option<String> {
         let mut typed = self.typed();
+        if !typed.lines.is_empty() {
+            return None;
+        }
         typed.part.clear();
         typed.escape = Escape::None;
-        std::mem::take(&mut typed.begun)
+        Some(std::mem::take(&mut typed.begun).text)
     }
 
     /// Puts everything that was typed into the line that was begun: after an interruption nothing is said unasked.
     pub(crate) fn unsay(&self) {
-        self.inner.unsaid.store(true, Ordering::SeqCst);
         let mut typed = self.typed();
-        let mut lines: Vec<String> = typed.lines.drain(..).collect();
-        if !typed.begun.is_empty() {
-            lines.push(std::mem::take(&mut typed.begun));
+        let mut lines: Vec<String> = typed.lines.drain(..).map(|line| line.text).collect();
+        typed.told = 0;
+        if !typed.begun.text.is_empty() {
+            lines.push(std::mem::take(&mut typed.begun.text));
         }
-        typed.begun = lines.join("\n");
-    }
-
-    /// Whether the turn was interrupted, and nothing was said since: what is found typed then is not said unasked.
-    pub(super) fn is_unsaid(&self) -> bool {
-        self.inner.unsaid.load(Ordering::SeqCst)
-    }
-
-    /// Somebody says something.
-    pub(super) fn may_be_said(&self) {
-        self.inner.unsaid.store(false, Ordering::SeqCst);
+        typed.begun = Written { text: lines.join("\n"), begun: None };
     }
 
     /// Adds a line to those that are said next.
-    pub(super) fn say_next(&self, line: String) {
-        self.typed().lines.push_back(line);
+    pub(super) fn say_next(&self, text: String) {
+        self.typed().lines.push_back(Written { text, begun: None });
         self.inner.changed.notify_one();
     }
 
     /// Keeps a text that was typed for something that is gone, or that a command was typed behind.
     pub(crate) fn keep(&self, text: &str) {
-        let mut typed = self.typed();
-        if !typed.begun.is_empty() && !text.is_empty() {
-            typed.begun.push('\n');
+        if text.is_empty() {
+            return;
         }
-        typed.begun.push_str(text);
+        let Written { text: begun, begun: when } = &mut self.typed().begun;
+        if !begun.is_empty() {
+            begun.push('\n');
+        }
+        begun.push_str(text);
+        *when = None;
     }
 
     /// The lines typed ahead, and the one that was begun.
     pub(crate) fn shown(&self) -> (Vec<String>, String) {
         let typed = self.typed();
-        (typed.lines.iter().cloned().collect(), typed.begun.clone())
+        (typed.lines.iter().map(|line| line.text.clone()).collect(), typed.begun.text.clone())
     }
 
-    /// Reads keys until it is woken, or until there is no terminal any more: then it says so.
-    pub(super) fn read(&self) -> io::Result<()> {
-        let _modes = Keys::as_they_come()?;
-        loop {
-            let stdin = io::stdin();
-            let mut ready =
-                [PollFd::new(&stdin, PollFlags::IN), PollFd::new(&self.inner.woken, PollFlags::IN)];
-            match poll(&mut ready, None) {
-                Err(rustix::io::Errno::INTR) => continue,
-                other => other?,
-            };
-            let [keys, woken] = ready.map(|fd| !fd.revents().is_empty());
-            if keys {
-                self.take()?;
-            }
-            if woken {
-                let mut signs = [0; 64];
-                rustix::io::read(&self.inner.woken, &mut signs)?;
-                return Ok(());
-            }
-        }
-    }
-
-    /// Takes what was typed until now, so that what is asked next gets none of it.
-    pub(super) fn drain(&self) -> io::Result<()> {
-        let _modes = Keys::as_they_come()?;
-        loop {
-            let stdin = io::stdin();
-            let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
-            let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-            if poll(&mut ready, Some(&now))? == 0 {
-                return Ok(());
-            }
-            self.take()?;
-        }
-    }
-
-    fn take(&self) -> io::Result<()> {
-        let mut bytes = [0; 4096];
-        let count = rustix::io::read(io::stdin(), &mut bytes)?;
-        if count == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        self.typed().take(&bytes[..count]);
-        *self.inner.pressed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    /// Takes keys, or a part of what is pasted.
+    pub(super) fn take(&self, bytes: &[u8], pasted: bool) {
+        self.typed().take(bytes, pasted);
         self.inner.changed.notify_one();
-        Ok(())
     }
 
     fn typed(&self) -> MutexGuard<'_, Typed> {
-        self.inner.typed.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.inner.typed)
     }
 }
 
 impl Typed {
-    fn take(&mut self, bytes: &[u8]) {
+    fn remove(&mut self, at: usize) -> Option<Written> {
+        let line = self.lines.remove(at)?;
+        self.told -= usize::from(at < self.told);
+        Some(line)
+    }
+
+    fn take(&mut self, bytes: &[u8], pasted: bool) {
         self.part.extend_from_slice(bytes);
         let mut text = String::new();
         let bytes = std::mem::take(&mut self.part);
@@ -269,12 +211,7 @@ impl Typed {
                 self.part = chunk.invalid().to_vec();
             }
         }
-        let mut keys = text.chars().peekable();
-        while let Some(key) = keys.next() {
-            // What was pasted comes in one piece: its lines are one text, which is said when Enter is pressed behind it.
-            let pasted = keys.peek().is_some();
-            self.key(key, pasted);
-        }
+        text.chars().for_each(|key| self.key(key, pasted));
     }
 
     fn key(&mut self, key: char, pasted: bool) {
@@ -284,52 +221,43 @@ impl Typed {
                 self.plain(key, pasted);
                 Escape::None
             }
-            (Escape::Begun, '[' | 'O') => Escape::Within,
-            (Escape::Within, key) if !('@'..='~').contains(&key) => Escape::Within,
+            (Escape::Begun, '[' | 'O') => Escape::Within(key),
+            (Escape::Within(_), key) if !('@'..='~').contains(&key) => self.escape,
+            // The Enter of a keypad.
+            (Escape::Within('O'), 'M') => {
+                self.plain('\r', pasted);
+                Escape::None
+            }
             _ => Escape::None,
         };
     }
 
     fn plain(&mut self, key: char, pasted: bool) {
+        let Written { text, begun } = &mut self.begun;
+        if text.is_empty() {
+            *begun = Some(Instant::now());
+        }
         match key {
-            '\n' | '\r' if pasted => self.begun.push('\n'),
+            // Its lines are one text, which is said when Enter is pressed behind it.
+            '\n' | '\r' if pasted => text.push('\n'),
             '\n' | '\r' => {
                 let line = std::mem::take(&mut self.begun);
-                if !line.trim().is_empty() {
+                if !line.text.trim().is_empty() {
                     self.lines.push_back(line);
                 }
             }
-            END => self.left |= self.begun.is_empty(),
-            ERASE_LINE => self.begun.clear(),
+            END => self.left |= text.is_empty(),
+            ERASE_LINE => text.clear(),
             ERASE_WORD => {
-                let kept = self.begun.trim_end().rfind(char::is_whitespace).map_or(0, |at| at + 1);
-                self.begun.truncate(kept);
+                let kept = text.trim_end().rfind(char::is_whitespace).map_or(0, |at| at + 1);
+                text.truncate(kept);
             }
             key if ERASE.contains(&key) => {
-                self.begun.pop();
+                text.pop();
             }
             key if key.is_control() && key != '\t' => {}
-            key => self.begun.push(key),
+            key => text.push(key),
         }
-    }
-}
-
-/// The terminal gives keys as they come and shows none of them; Ctrl-C is a signal all the same. Dropped, it is as it was.
-struct Keys(Termios);
-
-impl Keys {
-    fn as_they_come() -> io::Result<Self> {
-        let before = tcgetattr(io::stdin())?;
-        let mut modes = before.clone();
-        modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
-        tcsetattr(io::stdin(), OptionalActions::Now, &modes)?;
-        Ok(Self(before))
-    }
-}
-
-impl Drop for Keys {
-    fn drop(&mut self) {
-        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
     }
 }
 
@@ -338,15 +266,15 @@ mod tests {
     use super::*;
 
     fn typed(pieces: &[&[u8]]) -> (Vec<String>, String) {
-        let mut typed = Typed::default();
-        pieces.iter().for_each(|piece| typed.take(piece));
-        (typed.lines.into(), typed.begun)
+        let ahead = Ahead::default();
+        pieces.iter().for_each(|piece| ahead.take(piece, false));
+        ahead.shown()
     }
 
     #[test]
     fn lines_are_kept_in_order_and_keys_that_write_nothing_are_none() {
         let (lines, begun) =
-            typed(&[b"one", b"\r", b"tw\x7fo", b"\r", b"\x1b[A\x1bOPthr", b"\xc3", b"\xa9"]);
+            typed(&[b"one\r", b"tw\x7fo", b"\x1bOM", b"\x1b[A\x1bOPthr", b"\xc3", b"\xa9"]);
         assert_eq!((lines, begun.as_str()), (vec!["one".to_owned(), "to".to_owned()], "thré"));
         assert_eq!(typed(&[b"gone\x15", b"two words\x17", b"\x01"]), (vec![], "two ".to_owned()));
         assert_eq!(typed(&[b" ", b"\r"]), (vec![], String::new()));
@@ -354,6 +282,34 @@ mod tests {
 
     #[test]
     fn what_is_pasted_is_one_text() {
-        assert_eq!(typed(&[b"one\rtwo\r", b"\r"]), (vec!["one\ntwo".to_owned()], String::new()));
+        let ahead = Ahead::default();
+        ahead.take(b"one\rtwo\r", true);
+        ahead.take(b"\r", false);
+        assert_eq!(ahead.shown(), (vec!["one\ntwo\n".to_owned()], String::new()));
+    }
+
+    #[test]
+    fn it_is_known_when_a_line_was_begun() {
+        let ahead = Ahead::default();
+        ahead.take(b"bef", false);
+        let moment = Instant::now();
+        ahead.take(b"ore\rgone\x15after\r", false);
+        ahead.keep("kept");
+        ahead.take(b" on\r", false);
+        let since = |line: &Written| Some((line.text.clone(), line.is_since(moment)));
+        let lines: Vec<_> = std::iter::from_fn(|| ahead.take_where(since)).collect();
+        let lines: Vec<_> = lines.iter().map(|(text, since)| (text.as_str(), *since)).collect();
+        assert_eq!(lines, [("before", false), ("after", true), ("kept on", false)]);
+    }
+
+    #[test]
+    fn a_line_is_told_of_once() {
+        let ahead = Ahead::default();
+        ahead.take(b"one\rtwo\r", false);
+        assert_eq!(ahead.take_untold(), ["one", "two"]);
+        ahead.take(b"three\r", false);
+        assert_eq!(ahead.take_line().as_deref(), Some("one"));
+        assert_eq!(ahead.take_untold(), ["three"]);
+        assert!(ahead.take_untold().is_empty());
     }
 }

@@ -15,12 +15,13 @@ use std::{
 };
 
 use agent_loop::Stop;
-use agent_tool_core::{BoxFuture, CallId, Card, CardError, CardKind, CardPort, Reply};
+use agent_tool_core::{BoxFuture, CallId, Card, CardError, CardKind, CardPort, Reply, Secrets};
 use tokio::sync::{Notify, oneshot};
 
 use self::{
     gone::Gone,
-    pause::{Before, Waited},
+    pause::{BEGUN_BEFORE, Before, Waited},
+    shown::Up,
 };
 use super::{
     editor::{For, Line, LineEditor},
@@ -31,8 +32,7 @@ use super::{
 use crate::{
     answers::read_answer,
     edge, lock,
-    terminal::card_rows,
-    visible::{in_full, readable},
+    visible::{readable, without_keys},
 };
 
 /// What is said of a command that is typed at a card.
@@ -61,6 +61,7 @@ pub(crate) struct ChatCards {
 struct Inner {
     editor: LineEditor,
     screen: Screen,
+    secrets: Secrets,
     /// Whether the model is at work, so that nobody types.
     at_work: AtomicBool,
     /// Somebody pressed Ctrl-C at a card.
@@ -89,7 +90,7 @@ struct Inner {
     /// The calls whose permission was asked for: what they would do was shown.
     shown: Mutex<HashSet<CallId>>,
     /// The card that is up.
-    up: Mutex<Option<Card>>,
+    up: Mutex<Option<Up>>,
     /// The card of which it was said why it goes away.
     explained: Mutex<Option<String>>,
 }
@@ -126,13 +127,16 @@ impl Drop for WaitsForLeave {
 struct Waiting {
     card: Card,
     answer: oneshot::Sender<Reply>,
+    shown: Instant,
 }
 
 impl ChatCards {
-    pub(crate) fn new(editor: LineEditor, screen: Screen) -> Self {
+    /// Cards that show none of these values.
+    pub(crate) fn new(editor: LineEditor, screen: Screen, secrets: Secrets) -> Self {
         let inner = Inner {
             editor,
             screen,
+            secrets,
             at_work: AtomicBool::new(false),
             interrupted: Notify::new(),
             stop: Mutex::default(),
@@ -160,7 +164,6 @@ impl ChatCards {
         *lock(&self.inner.asking) = Asking::Not;
         *lock(&self.inner.ends_with) = None;
         self.inner.refuses.store(false, Ordering::SeqCst);
-        self.inner.editor.at_work(at_work);
     }
 
     /// Has Ctrl-C and the end of the input at a card end the turn by this, before its call goes on.
@@ -191,10 +194,15 @@ impl ChatCards {
     /// Answers the card that waits, with what was typed behind `/answer`. Gives what was answered, or what is wrong with it.
     pub(crate) fn answer(&self, typed: &str) -> Result<String, String> {
         let mut waiting = lock(&self.inner.waiting);
-        let Some(Waiting { card, answer }) = waiting.take() else {
+        let Some(Waiting { card, answer, shown }) = waiting.take() else {
             return Err("no card waits for an answer".to_owned());
         };
-        match read_answer(&card, typed) {
+        let for_this = self.inner.editor.ahead().is_said_since(shown);
+        let read = match for_this {
+            true => read_answer(&card, typed),
+            false => Err(BEGUN_BEFORE.to_owned()),
+        };
+        match read {
             Ok(reply) => {
                 let said = answered(&card, &reply);
                 answer
@@ -203,7 +211,7 @@ impl ChatCards {
                     .map_err(|_| "that card is gone: the run went on without an answer".to_owned())
             }
             Err(hint) => {
-                *waiting = Some(Waiting { card, answer });
+                *waiting = Some(Waiting { card, answer, shown });
                 Err(hint)
             }
         }
@@ -228,24 +236,25 @@ impl ChatCards {
             *lock(&inner.ends_with) = Some(card.call_id.clone());
             return Some(Err(CardError::new(UNSEEN)));
         }
-        let typed = inner.editor.ahead().shown();
-        let mut before = Before { queued: typed.0.len(), typed, shown: Instant::now() };
+        let mut before = Before::now(inner.editor.ahead());
         inner.show(card);
         let mut gone = Gone::unless_answered(inner, card);
         let reply = loop {
-            match self.until_nobody_types(card, &mut before).await {
+            match self.until_nobody_types(card, &before).await {
                 Waited::Free => {}
                 Waited::Answered(reply) => break Some(Ok(reply)),
                 Waited::Interrupted => break Some(Err(self.interrupt(card, INTERRUPTED))),
                 Waited::TurnEnded => break None,
             }
-            gone.prompted = true;
-            match inner.line_at(card).await {
+            match inner.line_at(before.asked).await {
                 Line::Text(typed) => match self.read_line(card, &typed) {
                     Ok(reply) => break Some(Ok(reply)),
-                    Err(hint) => inner.screen.aside(&hint),
+                    Err(hint) => {
+                        inner.screen.aside(&hint);
+                        before.asked = Some(Instant::now());
+                    }
                 },
-                Line::Begun => gone.prompted = false,
+                Line::Begun => {}
                 Line::Interrupted | Line::ThrownAway => {
                     break Some(Err(self.interrupt(card, INTERRUPTED)));
                 }
@@ -307,12 +316,7 @@ impl ChatCards {
 
     /// Shows the card that is up, with all that it has; says whether there is one.
     pub(crate) fn show_whole(&self) -> bool {
-        let Some(mut card) = lock(&self.inner.up).clone() else { return false };
-        if let (Some(whole), Some(preview)) = (in_full(&card), &mut card.preview) {
-            preview.body = whole;
-        }
-        self.inner.screen.rows(&card_rows(&card, self.inner.screen.columns()));
-        true
+        self.inner.show_whole()
     }
 
     /// Shows a call while a card waits, or the card. Gives what is said then.
@@ -359,11 +363,12 @@ impl ChatCards {
 
     async fn ask_beside(&self, card: Card) -> Reply {
         let inner = &self.inner;
+        let shown = Instant::now();
         inner.show(&card);
         inner.screen.line("type /answer and what you would answer, or /answer s to skip");
         let mut gone = Gone::unless_answered(inner, &card);
         let (answer, reply) = oneshot::channel();
-        *lock(&inner.waiting) = Some(Waiting { card, answer });
+        *lock(&inner.waiting) = Some(Waiting { card, answer, shown });
         let reply = reply.await.unwrap_or(Reply::Withdrawn);
         gone.answered = true;
         reply
@@ -393,6 +398,7 @@ impl CardPort for ChatCards {
 
     fn present(&self, card: Card) -> BoxFuture<'_, Result<Reply, CardError>> {
         Box::pin(async move {
+            let card = without_keys(card, &self.inner.secrets);
             let _waits = self.waits_for_leave(&card);
             if self.inner.at_work.load(Ordering::SeqCst)
                 && let Some(reply) = self.ask_here(&card).await

@@ -1,26 +1,23 @@
-//! The line editor: one line at a time, on a thread of its own, since reading a terminal blocks for as long as nobody types. While
-//! nobody is asked for a line and the model is at work, the same thread takes what is typed ahead: one reader at a time.
+//! The line editor: one line at a time, on a thread of its own, since reading a line blocks until it has ended.
 
 use std::{
-    io::{self, IsTerminal as _},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, mpsc},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use rustyline::{
-    Config, Editor, ExternalPrinter,
+    Cmd, ColorMode, Config, Editor, Event, ExternalPrinter, KeyCode, KeyEvent, Modifiers,
     error::ReadlineError,
-    history::{DefaultHistory, MemHistory},
+    history::{DefaultHistory, History, MemHistory},
 };
 use tokio::sync::oneshot;
 
 use super::{
-    ahead::Ahead,
-    card_line::{CardLine, SaidTo},
-    pace::Pace,
+    ahead::{Ahead, Written},
+    drawn::Drawn,
+    keyboard::{BREAK, Held, Keyboard, REDRAW},
     typed::command_behind,
 };
 use crate::{
@@ -35,11 +32,14 @@ const LATE: &str =
 /// A card takes no plain keys until none was pressed for so long.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
 
+/// Terminals with which the editor reads whole lines.
+const WITHOUT_KEYS: [&str; 3] = ["dumb", "cons25", "emacs"];
+
 /// What came of asking for a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Line {
     Text(String),
-    /// None was asked for, since one for something else was begun.
+    /// None was asked for, since one for something else was begun or is there.
     Begun,
     /// Ctrl-C.
     Interrupted,
@@ -54,8 +54,19 @@ pub(crate) enum Line {
 pub(crate) enum For {
     /// The conversation. It begins with what was typed ahead, and is kept for the next time.
     Conversation,
-    /// A card. What was typed before it is no answer to it, and while somebody types it is not asked for.
-    Card,
+    /// A card. What was typed before it is no answer to it, and while somebody types it is not asked for. Keys from before this
+    /// moment, where one is given, were for this card.
+    Card(Option<Instant>),
+}
+
+/// What became of what was to be printed above a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Above {
+    Printed,
+    /// The line may end at any moment: it has to be printed once it did.
+    Ends,
+    /// The terminal has no lines above another one.
+    Cannot,
 }
 
 /// Asks for lines. A clone asks the same terminal, in turn.
@@ -63,8 +74,9 @@ pub(crate) enum For {
 pub(crate) struct LineEditor {
     wishes: mpsc::Sender<Wish>,
     above: Arc<Printers>,
+    keyboard: Keyboard,
     ahead: Ahead,
-    card_line: CardLine,
+    drawn: Drawn,
 }
 
 struct Wish {
@@ -75,7 +87,7 @@ struct Wish {
     during: Box<dyn Send>,
 }
 
-/// Where something is printed while somebody types: above the line. Each has a lock of its own: a print may wait for the editor whose it is.
+/// Where something is printed while somebody types: above the line.
 #[derive(Default)]
 struct Printers {
     conversation: Mutex<Option<Printer>>,
@@ -94,12 +106,28 @@ impl Printers {
     }
 }
 
+/// The line of whoever does not wait for it any more is ended.
+struct EndsLine<'a>(Option<&'a Keyboard>);
+
+impl Drop for EndsLine<'_> {
+    fn drop(&mut self) {
+        if let Some(keyboard) = self.0 {
+            keyboard.breaks();
+        }
+    }
+}
+
 impl LineEditor {
-    /// An editor with the lines of earlier conversations, which are kept in this file.
-    pub(crate) fn start(history: Option<PathBuf>) -> rustyline::Result<Self> {
-        let mut editor = Editor::<Pace, DefaultHistory>::new()?;
-        let pace = Pace::default();
-        editor.set_helper(Some(pace.clone()));
+    /// An editor with the lines of earlier conversations, which are kept in this file. The terminal is as it was before once what is
+    /// given too is dropped.
+    pub(crate) fn start(history: Option<PathBuf>) -> rustyline::Result<(Self, Held)> {
+        let ahead = Ahead::default();
+        let has_keys = !std::env::var("TERM").is_ok_and(|term| {
+            WITHOUT_KEYS.iter().any(|without| term.eq_ignore_ascii_case(without))
+        });
+        let (keyboard, held) = Keyboard::start(ahead.clone(), has_keys)?;
+        let drawn = Drawn::default();
+        let mut editor = editor(DefaultHistory::new(), &drawn)?;
         if let Some(history) = &history {
             // There is none before the first conversation.
             let _ = editor.load_history(history);
@@ -108,42 +136,31 @@ impl LineEditor {
         let conversation = Mutex::new(printer.map(|printer| Box::new(printer) as Printer));
         let above = Arc::new(Printers { conversation, ..Printers::default() });
         let (wishes, asked) = mpsc::channel();
-        let (ahead, card_line) = (Ahead::new()?, CardLine::default());
         let mut reader = Reader {
             editor,
-            pace,
+            drawn: drawn.clone(),
             history,
+            keyboard: keyboard.clone(),
             ahead: ahead.clone(),
-            card_line: card_line.clone(),
             above: Arc::clone(&above),
             wishes: asked,
         };
         thread::spawn(move || reader.serve());
-        Ok(Self { wishes, above, ahead, card_line })
+        Ok((Self { wishes, above, keyboard, ahead, drawn }, held))
     }
 
-    /// Says that the card is gone at which a line is typed. Gives whether something was typed for it.
-    pub(crate) fn card_is_gone(&self) -> bool {
-        self.card_line.card_is_gone()
-    }
-
-    /// What is typed while the model is at work.
+    /// What is typed while no line is read.
     pub(crate) fn ahead(&self) -> &Ahead {
         &self.ahead
     }
 
-    /// Says that the model is at work from now on, or is not any more.
-    pub(crate) fn at_work(&self, at_work: bool) {
-        self.ahead.at_work(at_work);
-        if at_work {
-            // The thread waits for a wish.
-            let (answer, _) = oneshot::channel();
-            let (prompt, purpose) = (String::new(), For::Card);
-            let _ = self.wishes.send(Wish { prompt, purpose, answer, during: Box::new(()) });
-        }
+    /// Has a signal do what Ctrl-C does in the line that is read; says whether there is one.
+    pub(crate) fn interrupts_line(&self) -> bool {
+        self.keyboard.interrupts_line()
     }
 
-    /// The next line. What is given along is dropped when it is there, also where this future was dropped before.
+    /// The next line. What is given along is dropped when it is there. Where this future is dropped before, the line is ended,
+    /// and what is typed in it is kept.
     pub(crate) async fn line(
         &self,
         prompt: &str,
@@ -152,57 +169,68 @@ impl LineEditor {
     ) -> Line {
         let (answer, line) = oneshot::channel();
         let (prompt, during) = (prompt.to_owned(), Box::new(during));
-        let wish = Wish { prompt, purpose, answer, during };
-        let sent = self.wishes.send(wish);
-        self.ahead.stop_reading();
-        if purpose == For::Card && self.card_line.next_card() {
-            self.print_above(NOTHING);
-        }
-        match sent {
-            Ok(()) => line.await.unwrap_or(Line::End),
+        // Before the end of the line, it is closed who waits for it.
+        let mut ends = EndsLine(Some(&self.keyboard));
+        let line = async move { line.await.unwrap_or(Line::End) };
+        let line = match self.wishes.send(Wish { prompt, purpose, answer, during }) {
+            Ok(()) => line.await,
             Err(_) => Line::End,
-        }
+        };
+        ends.0 = None;
+        line
     }
 
-    /// Prints above the line that is being typed; says whether that was possible.
-    pub(crate) fn print_above(&self, text: &str) -> bool {
-        self.above.print(text)
+    /// Prints above the line that is being typed.
+    pub(crate) fn print_above(&self, text: &str) -> Above {
+        let is_read = self.keyboard.edits();
+        let may_end = self.keyboard.may_end();
+        if *may_end {
+            return Above::Ends;
+        }
+        let times = self.drawn.times();
+        if !self.above.print(text) {
+            return Above::Cannot;
+        }
+        // The editor takes a key that ends its line before what is to be printed.
+        if is_read {
+            self.drawn.wait_after(times);
+        }
+        Above::Printed
     }
 }
 
-/// Up and down again: has the line drawn anew.
-const NOTHING: &str = "\u{1b}[A\n";
+/// An editor that ends its line at a key that no keyboard has.
+fn editor<H: History>(history: H, drawn: &Drawn) -> rustyline::Result<Editor<Drawn, H>> {
+    // The keyboard has pastes marked; what is drawn is counted where colours are not wanted too.
+    let config = Config::builder().bracketed_paste(false).color_mode(ColorMode::Forced).build();
+    let mut editor = Editor::with_history(config, history)?;
+    editor.set_helper(Some(drawn.clone()));
+    for (key, command) in [(BREAK, Cmd::AcceptLine), (REDRAW, Cmd::Repaint)] {
+        // Behind Escape as well.
+        for modifiers in [Modifiers::NONE, Modifiers::ALT] {
+            let key = KeyEvent(KeyCode::Char(key), modifiers);
+            editor.bind_sequence(Event::from(key), command.clone());
+        }
+    }
+    Ok(editor)
+}
 
-/// The only reader of the terminal.
+/// Reads one line after the other.
 struct Reader {
-    /// For the conversation. What it read ahead of a line is the beginning of the next one.
-    editor: Editor<Pace, DefaultHistory>,
-    pace: Pace,
+    /// For the conversation.
+    editor: Editor<Drawn, DefaultHistory>,
+    drawn: Drawn,
     history: Option<PathBuf>,
+    keyboard: Keyboard,
     ahead: Ahead,
-    card_line: CardLine,
     above: Arc<Printers>,
     wishes: mpsc::Receiver<Wish>,
 }
 
 impl Reader {
     fn serve(&mut self) {
-        loop {
-            let wish = match self.wishes.try_recv() {
-                Ok(wish) => wish,
-                Err(mpsc::TryRecvError::Disconnected) => return,
-                // A terminal that cannot be read so is read by the editor alone.
-                Err(mpsc::TryRecvError::Empty)
-                    if self.ahead.is_on() && self.ahead.read().is_ok() =>
-                {
-                    continue;
-                }
-                Err(mpsc::TryRecvError::Empty) => match self.wishes.recv() {
-                    Ok(wish) => wish,
-                    Err(_) => return,
-                },
-            };
-            // Who asked is gone, or only woke this thread.
+        while let Ok(wish) = self.wishes.recv() {
+            // Who asked may be gone.
             if !wish.answer.is_closed() && self.answer(wish) == Line::End {
                 return;
             }
@@ -211,113 +239,88 @@ impl Reader {
 
     fn answer(&mut self, wish: Wish) -> Line {
         let Wish { prompt, purpose, answer, during } = wish;
-        let line = match purpose {
-            For::Conversation => self.line_of_conversation(&prompt),
-            For::Card => {
-                if io::stdin().is_terminal() {
-                    let _ = self.ahead.drain();
-                }
-                if self.ahead.is_typed_at(PAUSE) {
-                    drop(during);
-                    let _ = answer.send(Line::Begun);
-                    return Line::Begun;
-                }
-                self.line_at_card(&prompt)
-            }
+        let begins = self.keyboard.begins(|ahead| match purpose {
+            For::Conversation => ahead.take_begun(),
+            For::Card(since) => (!ahead.is_typed_at(PAUSE, since)).then(String::new),
+        });
+        let Some(initial) = begins else {
+            drop(during);
+            let _ = answer.send(Line::Begun);
+            return Line::Begun;
         };
+        // It may have gone away before the line was begun that it ends.
+        let line = match purpose {
+            _ if answer.is_closed() => Line::Text(initial),
+            For::Conversation => self.line_of_conversation(&prompt, &initial),
+            For::Card(_) => self.line_at_card(&prompt),
+        };
+        self.keyboard.line_is_over();
+        if answer.is_closed() {
+            self.typed_for_nobody(purpose, &line);
+        }
         // Before whoever waits goes on, and asks for the next one.
         drop(during);
-        // A card that went away while its answer was typed.
-        match answer.send(line.clone()) {
-            Err(Line::Text(text)) if !text.trim().is_empty() => return self.typed_for_nobody(text),
-            Err(Line::Interrupted | Line::ThrownAway) => self.ahead.interrupt(),
-            _ => {}
+        let signals = self.keyboard.ended();
+        if !answer.is_closed()
+            && let Err(line) = answer.send(line.clone())
+        {
+            self.typed_for_nobody(purpose, &line);
         }
+        signals.send();
         line
     }
 
-    fn line_of_conversation(&mut self, prompt: &str) -> Line {
-        loop {
-            let initial = self.ahead.take_begun();
-            self.pace.begins();
-            let text = match self.editor.readline_with_initial(prompt, (&initial, "")) {
-                Ok(text) => text,
-                Err(ReadlineError::Interrupted) if !initial.is_empty() => return Line::ThrownAway,
-                Err(ReadlineError::Interrupted) => return Line::Interrupted,
-                Err(_) => return Line::End,
-            };
-            let at_once = self.pace.is_at_once();
-            let with_earlier = text.strip_prefix(&initial).filter(|_| at_once);
-            if self.ahead.is_unsaid()
-                && let Some(line) = with_earlier
-            {
-                self.ahead.keep(&initial);
-                self.ahead.keep(line);
-                continue;
+    fn line_of_conversation(&mut self, prompt: &str, initial: &str) -> Line {
+        self.drawn.begins(initial);
+        let text = match self.editor.readline_with_initial(prompt, (initial, "")) {
+            Ok(text) => text.replace(BREAK, ""),
+            Err(ReadlineError::Interrupted) if !initial.is_empty() => return Line::ThrownAway,
+            Err(ReadlineError::Interrupted) => return Line::Interrupted,
+            Err(_) => return Line::End,
+        };
+        let begun = self.drawn.begun();
+        let (text, begun) = match command_behind(initial, &text) {
+            Some(command) => {
+                self.ahead.keep(initial);
+                (command.to_owned(), begun)
             }
-            self.ahead.may_be_said();
-            let line = match with_earlier.or_else(|| command_behind(&initial, &text)) {
-                Some(line) => {
-                    self.ahead.keep(&initial);
-                    line.to_owned()
-                }
-                None => text,
-            };
-            self.remember(&line);
-            return Line::Text(line);
-        }
+            None if !initial.is_empty() && text.starts_with(initial) => (text, None),
+            None => (text, begun),
+        };
+        self.remember(&text);
+        self.ahead.says(Written { text: text.clone(), begun });
+        Line::Text(text)
     }
 
-    /// With an editor of its own: what stands behind the line that this one read is no answer to the next card.
+    /// With an editor that has no earlier lines.
     fn line_at_card(&mut self, prompt: &str) -> Line {
-        let editor = Editor::with_history(Config::default(), MemHistory::new());
-        let Ok(mut editor) = editor else { return Line::End };
-        editor.set_helper(Some(self.card_line.clone()));
+        let Ok(mut editor) = editor(MemHistory::new(), &self.drawn) else { return Line::End };
         let printer = editor.create_external_printer().ok();
         *lock(&self.above.card) = printer.map(|printer| Box::new(printer) as Printer);
-        self.card_line.begins();
+        self.drawn.begins("");
         let line = editor.readline(prompt);
         // Before its printer: a print that waits for it has the lock, and ends with it.
         drop(editor);
         *lock(&self.above.card) = None;
         match line {
-            Ok(text) => Line::Text(text),
+            Ok(text) => Line::Text(text.replace(BREAK, "")),
             Err(ReadlineError::Interrupted) => Line::Interrupted,
             Err(_) => Line::End,
         }
     }
 
-    /// What was typed at the prompt of a card that is gone: for it, or for what came after it. Gives the line that was read last.
-    fn typed_for_nobody(&mut self, text: String) -> Line {
-        let said_to = self.card_line.said_to();
-        let next = self.wishes.try_iter().find(|wish| !wish.answer.is_closed());
-        let asks = next.as_ref().map(|wish| wish.purpose);
-        match (said_to, next) {
-            (SaidTo::NextCard, Some(wish)) if asks == Some(For::Card) => self.given(wish, text),
-            (SaidTo::Conversation, Some(wish)) if asks == Some(For::Conversation) => {
-                self.remember(&text);
-                self.given(wish, text)
+    /// Keeps what was typed at a prompt that is gone, such as that of a card.
+    fn typed_for_nobody(&self, purpose: For, line: &Line) {
+        match line {
+            Line::Text(text) if !text.trim().is_empty() => {
+                if matches!(purpose, For::Card(_)) {
+                    remark(in_style(FAINT, LATE));
+                }
+                self.ahead.keep(text);
             }
-            (SaidTo::Conversation, next) => {
-                self.remember(&text);
-                self.ahead.say_next(text.clone());
-                next.map_or(Line::Text(text), |wish| self.answer(wish))
-            }
-            (SaidTo::GoneCard | SaidTo::NextCard, next) => {
-                remark(in_style(FAINT, LATE));
-                self.ahead.keep(&text);
-                next.map_or(Line::Text(text), |wish| self.answer(wish))
-            }
+            Line::Interrupted | Line::ThrownAway => self.keyboard.interrupts(),
+            Line::Text(_) | Line::Begun | Line::End => {}
         }
-    }
-
-    fn given(&self, wish: Wish, text: String) -> Line {
-        let line = Line::Text(text);
-        drop(wish.during);
-        if let Err(Line::Text(text)) = wish.answer.send(line.clone()) {
-            self.ahead.keep(&text);
-        }
-        line
     }
 
     fn remember(&mut self, text: &str) {
@@ -326,23 +329,6 @@ impl Reader {
             && let Some(history) = &self.history
         {
             let _ = self.editor.append_history(Path::new(history));
-        }
-    }
-}
-
-/// How the terminal is set, put back when this is dropped: a program that is ended by a signal ends in the middle of a line.
-pub(crate) struct Modes(Option<Termios>);
-
-impl Modes {
-    pub(crate) fn of_now() -> Self {
-        Self(tcgetattr(io::stdin()).ok())
-    }
-}
-
-impl Drop for Modes {
-    fn drop(&mut self) {
-        if let Some(modes) = &self.0 {
-            let _ = tcsetattr(io::stdin(), OptionalActions::Now, modes);
         }
     }
 }

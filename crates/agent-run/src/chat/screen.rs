@@ -7,7 +7,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::{editor::LineEditor, prose::Prose};
+use super::{
+    editor::{Above, LineEditor},
+    prose::Prose,
+};
 use crate::{
     columns::{self, cut, fold},
     style::{FAINT, in_style},
@@ -33,6 +36,8 @@ struct State {
     typing: usize,
     /// What a model wrote meanwhile.
     held: String,
+    /// What is printed once the line has ended that may end at any moment.
+    late: String,
     /// What goes on, in rows below the cursor.
     below: Vec<String>,
     drawn: bool,
@@ -67,9 +72,8 @@ impl Screen {
         if state.typing > 0 {
             // In the order in which it came.
             text.insert_str(0, &state.take_held(self.columns()));
-            if self.editor.print_above(&coloured(&text)) {
-                return;
-            }
+            self.print_above(&mut state, &text);
+            return;
         }
         let rest = state.prose.end();
         state.print(&(rest + &text));
@@ -110,10 +114,21 @@ impl Screen {
             0 => state.prose.end(),
             _ => state.take_held(self.columns()),
         };
-        if rest.is_empty() || state.typing > 0 && self.editor.print_above(&coloured(&rest)) {
-            return;
+        match state.typing {
+            _ if rest.is_empty() => {}
+            0 => state.print(&rest),
+            _ => self.print_above(&mut state, &rest),
         }
-        state.print(&rest);
+    }
+
+    /// Prints above the line that is typed, or has it printed behind it.
+    fn print_above(&self, state: &mut State, text: &str) {
+        let text = std::mem::take(&mut state.late) + text;
+        match self.editor.print_above(&coloured(&text)) {
+            Above::Printed => {}
+            Above::Ends => state.late = text,
+            Above::Cannot => state.print(&text),
+        }
     }
 
     /// Says what goes on just now, in rows of which each is a line of the terminal. They are no part of what stays.
@@ -150,6 +165,8 @@ pub(crate) struct Typing(Screen);
 impl Drop for Typing {
     fn drop(&mut self) {
         let mut state = self.0.state();
+        let late = std::mem::take(&mut state.late);
+        state.print(&late);
         state.typing -= 1;
         if state.typing == 0 && !state.held.is_empty() {
             let held = std::mem::take(&mut state.held);

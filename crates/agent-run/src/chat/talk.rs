@@ -15,7 +15,7 @@ use anyhow::Result;
 use tokio::signal::unix::Signal;
 
 use super::{
-    ahead::Ahead,
+    ahead::{Ahead, Written},
     cards::ChatCards,
     commands::{Looks, When},
     crew::Crew,
@@ -157,6 +157,8 @@ impl Talk {
             let mut line = pin!(self.cards.line_of_conversation(PROMPT));
             let interrupted = loop {
                 tokio::select! {
+                    // A signal behind it is for what the line begins.
+                    biased;
                     line = &mut line => match line {
                         Line::Text(text) => {
                             pressed.not_any_more();
@@ -216,10 +218,11 @@ impl Talk {
                         leaves.get_or_insert_with(|| tokio::time::Instant::now() + UNSEEN);
                     }
                     () = until(leaves) => break None,
-                    () = self.editor.ahead().interrupted() => break None,
-                    _ = interrupts.recv() => if !self.cards.interrupts_asking() {
-                        break None;
-                    },
+                    _ = interrupts.recv() => {
+                        if !self.cards.interrupts_asking() && !self.editor.interrupts_line() {
+                            break None;
+                        }
+                    }
                     turn = &mut turn => break Some(turn),
                     never = &mut work => match never {},
                 }
@@ -292,7 +295,7 @@ async fn until(then: Option<tokio::time::Instant>) {
 /// Shows below the conversation what is at work and what is typed meanwhile, and what somebody wants to look at.
 async fn show_work(looks: &Looks<'_>, ahead: &Ahead) -> Infallible {
     loop {
-        while let Some((line, command)) = ahead.take_where(0, looking) {
+        while let Some((line, command)) = ahead.take_where(looking) {
             looks.screen.line(&format!("{PROMPT}{}", readable(&line)));
             looks.look(&command);
         }
@@ -317,9 +320,9 @@ async fn show_work(looks: &Looks<'_>, ahead: &Ahead) -> Infallible {
 }
 
 /// A command that only looks, with its line.
-fn looking(line: &str) -> Option<(String, Command)> {
-    match Typed::read(line) {
-        Typed::Command(command) if command.looks() => Some((line.to_owned(), command)),
+fn looking(line: &Written) -> Option<(String, Command)> {
+    match Typed::read(&line.text) {
+        Typed::Command(command) if command.looks() => Some((line.text.clone(), command)),
         _ => None,
     }
 }

@@ -3,7 +3,7 @@
 use std::{
     pin::pin,
     sync::{Arc, atomic::Ordering},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use agent_tool_core::{Card, CardKind};
@@ -17,8 +17,8 @@ use crate::{
     columns::with_margin,
     edge, lock,
     state::State,
-    terminal::{MARGIN, card_rows},
-    visible::in_full,
+    terminal::{FURTHER, MARGIN, card_rows},
+    visible::{in_full, readable, visible},
 };
 
 /// What is typed at a card.
@@ -30,31 +30,64 @@ const HEAD: usize = 2;
 /// A terminal that keeps its width for so long is not being resized any more.
 const RESIZED: Duration = Duration::from_millis(250);
 
+/// The card that is up.
+#[derive(Clone)]
+pub(super) struct Up {
+    card: Card,
+    /// Rows that say where the whole of it is; none where it shows all.
+    whole: Vec<String>,
+}
+
 impl Inner {
     pub(super) fn show(&self, card: &Card) {
         if card.kind == CardKind::Permission {
             lock(&self.shown).insert(card.call_id.clone());
         }
-        *lock(&self.up) = Some(card.clone());
-        let whole = self.kept_in_full(card);
-        self.rows(card, whole.as_deref());
+        let whole = self.kept_in_full(card).unwrap_or_default();
+        *lock(&self.up) = Some(Up { card: card.clone(), whole });
+        self.show_again();
     }
 
-    fn rows(&self, card: &Card, whole: Option<&[String]>) {
-        let mut rows = card_rows(card, self.screen.columns());
-        if let Some(brief) = self.brief(card) {
+    /// Shows the card that is up.
+    fn show_again(&self) {
+        let Some(Up { card, whole }) = lock(&self.up).clone() else { return };
+        let brief = self.brief(&card).map(|brief| {
             let said = format!("its brief: {}", edge::title(&edge::row(&brief)));
-            rows.splice(HEAD..HEAD, with_margin(&said, self.screen.columns(), MARGIN));
+            with_margin(&said, self.screen.columns(), MARGIN)
+        });
+        self.rows(&card, brief.unwrap_or_default(), whole);
+    }
+
+    /// Shows the card that is up, with all that it has; says whether there is one.
+    pub(super) fn show_whole(&self) -> bool {
+        let Some(Up { mut card, .. }) = lock(&self.up).clone() else { return false };
+        if let (Some(whole), Some(preview)) = (in_full(&card), &mut card.preview) {
+            preview.body = whole;
         }
+        let brief = self.brief(&card).map(|brief| {
+            let columns = self.screen.columns();
+            let text = visible(&readable(&brief));
+            let said = with_margin("its brief:", columns, MARGIN);
+            [said, with_margin(&text, columns, &format!("{MARGIN}{FURTHER}"))].concat()
+        });
+        self.rows(&card, brief.unwrap_or_default(), Vec::new());
+        true
+    }
+
+    fn rows(&self, card: &Card, brief: Vec<String>, whole: Vec<String>) {
+        let mut rows = card_rows(card, self.screen.columns());
+        rows.splice(HEAD..HEAD, brief);
         let above_foot = rows.len().saturating_sub(1);
-        rows.splice(above_foot..above_foot, whole.into_iter().flatten().cloned());
+        rows.splice(above_foot..above_foot, whole);
         self.screen.rows(&rows);
     }
 
     /// The line that is typed at a card. Where the terminal gets another width meanwhile, the card is shown again: the terminal breaks
     /// rows anywhere, and a row of somebody else's could begin at the left edge then.
-    pub(super) async fn line_at(&self, card: &Card) -> Line {
-        let mut line = pin!(self.editor.line(PROMPT, For::Card, self.screen.typing()));
+    /// Where it was asked before, keys from before that moment were for this card.
+    pub(super) async fn line_at(&self, asked: Option<Instant>) -> Line {
+        let purpose = For::Card(asked);
+        let mut line = pin!(self.editor.line(PROMPT, purpose, self.screen.typing()));
         let mut shown = self.screen.columns();
         let mut before = shown;
         loop {
@@ -64,7 +97,7 @@ impl Inner {
             }
             let columns = self.screen.columns();
             if columns != shown && columns == before {
-                self.rows(card, None);
+                self.show_again();
                 shown = columns;
             }
             before = columns;
