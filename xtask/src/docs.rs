@@ -279,7 +279,7 @@ fn kind(code: &str) -> ErrorKind {
             let row = page.lines().find(|line| line.starts_with(&format!("| `{code}` |")));
             assert!(row.is_some_and(|row| row.contains(from)), "{code} of {from}: {row:?}");
         }
-        let row = "| `outcome_unknown` | `failed`, `timeout` | agent-mcp |\n";
+        let row = "| `kernel_not_started` | `failed`, `unavailable` | agent-eval |\n";
         assert!(page.contains(row), "a code of two kinds has both");
     }
 }

@@ -203,7 +203,7 @@ impl Greeting<'_> {
             }
             return Ok(None);
         }
-        Err(NotOpened::Refused(clean_line(&error.message, 400)))
+        Err(NotOpened::Refused(quoted(&error.message, 400)))
     }
 
     /// The newest revision of those that the server names.

@@ -5,7 +5,7 @@ use std::fmt;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
-use crate::text::clean_line;
+use crate::text::quoted;
 
 /// So many characters of what is wrong are said.
 const WRONG_CHARS: usize = 300;
@@ -21,7 +21,7 @@ impl Held {
     pub(crate) fn new(schema: &Value) -> Result<Self, String> {
         let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
         let validator = options.build(schema);
-        validator.map(Self).map_err(|error| clean_line(&error.to_string(), WRONG_CHARS))
+        validator.map(Self).map_err(|error| quoted(&error.to_string(), WRONG_CHARS))
     }
 
     /// # Errors
@@ -30,9 +30,12 @@ impl Held {
     pub(crate) fn check(&self, result: &Value) -> Result<(), String> {
         self.0.validate(result).map_err(|error| {
             let place = error.instance_path().to_string();
-            let place =
-                if place.is_empty() { "the whole".to_owned() } else { format!("`{place}`") };
-            clean_line(&format!("{place}: {error}"), WRONG_CHARS)
+            let place = match &*place {
+                "" => "the whole".to_owned(),
+                place => quoted(place, WRONG_CHARS),
+            };
+            // Its words hold names and values of the server's.
+            format!("{place}: {}", quoted(&error.to_string(), WRONG_CHARS))
         })
     }
 }
@@ -56,7 +59,7 @@ mod tests {
         assert_eq!(held.check(&json!({"n": 1})), Ok(()));
         assert_eq!(
             held.check(&json!({"n": "x"})).unwrap_err(),
-            "`/n`: \"x\" is not of type \"integer\""
+            "`/n`: `\"x\" is not of type \"integer\"`"
         );
         assert!(held.check(&json!(3)).unwrap_err().starts_with("the whole: "));
     }

@@ -8,9 +8,10 @@ use tokio::time::{Instant, timeout};
 
 use crate::{
     connection::{Connection, Unanswered},
+    error::code_of,
     held::Held,
     schema::Input,
-    text::{clean, clean_line, seconds},
+    text::{clean, clean_line, quoted, seconds},
     wire::string_of,
 };
 
@@ -122,7 +123,7 @@ async fn one_page(
     answer.map_err(|unanswered| match unanswered {
         Unanswered::NotSent(why) | Unanswered::Lost(why) => why,
         Unanswered::Rejected(error) => {
-            format!("it said (error {}): {}", error.code.0, clean_line(&error.message, 400))
+            format!("it said (error {}): {}", code_of(&error), quoted(&error.message, 400))
         }
         Unanswered::TooLarge(bytes) => format!("its answer of {bytes} bytes was too large"),
         Unanswered::TimedOut(limit) => {

@@ -9,7 +9,7 @@ mod words;
 
 use serde_json::{Map, Value, json};
 
-use crate::text::clean_line;
+use crate::text::{clean, clean_line};
 
 /// The deepest nesting that is kept; what lies deeper takes any value.
 const MAX_DEPTH: usize = 12;
@@ -202,6 +202,7 @@ impl Walk<'_> {
         if let Some(values) = values(fields) {
             match values.len() {
                 0 => {}
+                many if values.iter().any(is_unseen) => made.said.push(unseen(many)),
                 1..=MAX_VALUES => drop(made.fields.insert("enum".into(), Value::Array(values))),
                 many => made.said.push(format!("one of {many} values")),
             }
@@ -301,6 +302,9 @@ impl Walk<'_> {
         match (branches, constants) {
             ([], _) => {}
             ([one], _) => return Ok(self.made(one, depth + 1)?.within(outer)),
+            (_, Some(values)) if values.iter().any(is_unseen) => {
+                outer.said.push(unseen(values.len()));
+            }
             (_, Some(values)) if (1..=MAX_VALUES).contains(&values.len()) => {
                 outer.fields.insert("enum".into(), Value::Array(values));
             }
@@ -367,6 +371,18 @@ fn plain_type(schema: &Value) -> Option<&str> {
     let is_plain =
         fields.keys().all(|key| matches!(key.as_str(), "type" | "title" | "description"));
     fields.get("type").and_then(Value::as_str).filter(|_| is_plain)
+}
+
+/// Whether a value has signs that nobody sees, or that are read as something else: a model is not offered it.
+fn is_unseen(value: &Value) -> bool {
+    match value {
+        Value::String(text) => clean(text) != *text,
+        _ => false,
+    }
+}
+
+fn unseen(many: usize) -> String {
+    format!("one of {many} values, not listed, since signs in them cannot be shown")
 }
 
 /// The values that a schema allows, where it names them, without `null`.
@@ -471,6 +487,10 @@ mod tests {
             (json!({"enum": ["a", null]}), json!({"enum": ["a"], "description": "or null"})),
             (json!({"const": null}), json!({})),
             (json!({"const": 5}), json!({"enum": [5]})),
+            (
+                json!({"enum": ["a", "b\u{202e}c"]}),
+                json!({"description": "one of 2 values, not listed, since signs in them cannot be shown"}),
+            ),
             (json!(true), json!({})),
         ];
         for (schema, expected) in cases {

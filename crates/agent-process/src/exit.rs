@@ -101,7 +101,7 @@ impl ExitReport {
     }
 }
 
-/// `exited with code 3`, then the error output, a line each.
+/// `exited with code 3`, then the error output, a line each behind `> `: it is the process's, and no sentence of ours.
 impl fmt::Display for ExitReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.code, self.signal) {
@@ -112,7 +112,7 @@ impl fmt::Display for ExitReport {
             (None, None) => f.write_str("ended, and the system did not say how")?,
         }
         for line in &self.stderr {
-            write!(f, "\n{line}")?;
+            write!(f, "\n> {line}")?;
         }
         Ok(())
     }

@@ -42,7 +42,8 @@ impl Level {
             Some((at, _)) => &head[..at],
             None => &head,
         };
-        whole.split(|c| !is_word(c)).find_map(Self::of_word)
+        // The letter at which a colour ends is no part of the word behind it.
+        without_colours(whole).split(|c| !is_word(c)).find_map(Self::of_word)
     }
 
     fn of_word(word: &str) -> Option<Self> {
@@ -54,6 +55,18 @@ impl Level {
             _ => None,
         }
     }
+}
+
+/// The text with a blank in the place of each colour.
+fn without_colours(text: &str) -> String {
+    let mut pieces = text.split("\u{1b}[");
+    let mut plain = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let rest = piece.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+        plain.push(' ');
+        plain.push_str(rest.strip_prefix('m').unwrap_or(piece));
+    }
+    plain
 }
 
 fn is_word(c: char) -> bool {
@@ -75,6 +88,9 @@ mod tests {
             ("[WARN] low", Some("WARNING")),
             ("level=CRITICAL", Some("ERROR")),
             ("FATAL", Some("ERROR")),
+            ("\u{1b}[1;31mERROR\u{1b}[0m disk full", Some("ERROR")),
+            ("\u{1b}[mWARN", Some("WARNING")),
+            ("\u{1b}[31ERROR", None),
             ("ERRORS ERROR_CODE xDEBUG", None),
             ("error", None),
             ("  File \"store.py\", line 41", None),

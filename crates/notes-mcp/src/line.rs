@@ -11,6 +11,9 @@ use crate::{
 /// A line is shown up to this many characters.
 pub const LINE_CHARS: usize = 500;
 
+/// So many bytes of a line are shown at a time where it is searched.
+const PIECE_BYTES: usize = 1 << 16;
+
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// How much of a line was read.
@@ -47,9 +50,42 @@ pub(crate) fn shown(number: u64, line: &[u8], extent: Extent) -> Shown {
 }
 
 /// Whether a line holds `text` in the form in which it is shown, were there room for all of it, and that form is another than its own.
-pub(crate) fn is_shown_with(line: &[u8], extent: Extent, text: &str) -> bool {
-    let line = whole(line.strip_suffix(b"\r").unwrap_or(line), extent);
-    !is_plain(line) && show(line, Room::Chars(usize::MAX), LineEnds::None).text.contains(text)
+/// Nothing where it is broken off before that is known.
+pub(crate) fn is_shown_with(
+    line: &[u8],
+    extent: Extent,
+    text: &str,
+    breaks_off: &dyn Fn() -> bool,
+) -> Option<bool> {
+    let mut rest = whole(line.strip_suffix(b"\r").unwrap_or(line), extent);
+    if is_plain(rest) {
+        return Some(false);
+    }
+    // What was shown last, as far as the text may have begun in it.
+    let mut shown = String::new();
+    while !rest.is_empty() {
+        if breaks_off() {
+            return None;
+        }
+        let piece;
+        (piece, rest) = rest.split_at(whole_characters(rest, PIECE_BYTES));
+        shown.push_str(&show(piece, Room::Chars(usize::MAX), LineEnds::None).text);
+        if shown.contains(text) {
+            return Some(true);
+        }
+        shown.drain(..shown.floor_char_boundary(shown.len().saturating_sub(text.len())));
+    }
+    Some(false)
+}
+
+/// How many bytes of at most so many hold no part of a character alone.
+fn whole_characters(bytes: &[u8], most: usize) -> usize {
+    if bytes.len() <= most {
+        return bytes.len();
+    }
+    let begins = |at: &usize| bytes[*at] & 0b1100_0000 != 0b1000_0000;
+    // A character has at most four bytes: of more that only go on, each is shown by itself.
+    (most - 3..=most).rev().find(begins).unwrap_or(most)
 }
 
 /// Whether `text` could stand where a line is shown in another form than its own: with a part of what stands for a control
@@ -103,6 +139,27 @@ fn without_partial(text: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_is_searched_piece_by_piece_as_it_is_shown() {
+        let odd = ["\u{1b}", "я", "\u{202e}", "x", "😀"].concat().into_bytes();
+        let bad = [&odd[..], b"\xff\x9f\x9f\x9f\x9f\x9f\xe2\x82"].concat();
+        for before in PIECE_BYTES - 40..PIECE_BYTES + 8 {
+            let line = [&b"a".repeat(before)[..], &bad, &odd, b"end"].concat();
+            let shown = show(&line, Room::Chars(usize::MAX), LineEnds::None).text;
+            let tail: String = shown.chars().skip(before - 3).take(60).collect();
+            let finds = |text: &str| is_shown_with(&line, Extent::Whole, text, &|| false);
+            assert_eq!(finds(&tail), Some(true), "{before}: {tail}");
+            assert_eq!(finds("none"), Some(false));
+        }
+        let line = [b"\x1b".repeat(3 * PIECE_BYTES), b"z".to_vec()].concat();
+        let looks = std::cell::Cell::new(0);
+        let breaks_off = || {
+            looks.set(looks.get() + 1);
+            looks.get() > 2
+        };
+        assert_eq!(is_shown_with(&line, Extent::Whole, "z", &breaks_off), None);
+    }
 
     #[test]
     fn every_part_of_a_written_form_may_be_written_out() {

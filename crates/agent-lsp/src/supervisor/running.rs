@@ -128,6 +128,8 @@ pub(super) fn ended(report: &ExitReport) -> String {
     text.truncate(text.find('\n').unwrap_or(text.len()));
     let tail = &report.stderr[report.stderr.len().saturating_sub(TAIL_LINES)..];
     if !tail.is_empty() {
+        let tail: Vec<_> =
+            tail.iter().map(|line| format!("\"{}\"", line.replace('"', "'"))).collect();
         let _ = write!(text, "; its last words: {}", tail.join(" | "));
     }
     text

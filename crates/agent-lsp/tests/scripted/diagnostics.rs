@@ -281,7 +281,8 @@ pub(crate) async fn a_crash_while_diagnostics_are_waited_for_is_unknown_with_its
         let checkout = Setup::new([row(script).wait(wait)]).file("a.toy", "area\n").make();
         let (state, why, _) = checkout.diagnostics("a.toy").await;
         assert_eq!(state, "unknown", "{wait}");
-        let expected = "toy: the server ended: exited with code 137; its last words: out of memory";
+        let expected =
+            "toy: the server ended: exited with code 137; its last words: \"out of memory\"";
         assert_eq!(why, expected, "{wait}");
     }
 }

@@ -179,7 +179,7 @@ pub(crate) async fn a_server_that_exits_at_once_says_why_and_is_not_tried_again_
     let script = Script::new("toy")
         .on(START, [Step::Stderr("no licence was found".to_owned()), Step::Exit(3)]);
     let checkout = of_script(script).make();
-    let said = "it does not start (exited with code 3; its last words: no licence was found)";
+    let said = "it does not start (exited with code 3; its last words: \"no licence was found\")";
     for _ in 0..3 {
         let error = checkout.try_ask("hover", "a.toy", 2, "area").await.unwrap_err();
         assert_eq!((error.kind, error.code.as_ref()), (ErrorKind::Failed, "server_failed"));
@@ -211,7 +211,7 @@ pub(crate) async fn a_crash_fails_the_pending_calls_and_a_restart_opens_the_docu
         assert_eq!(error.code, "server_failed");
         assert_eq!(
             error.message,
-            "toy ended before it answered: exited with code 70; its last words: assertion failed"
+            "toy ended before it answered: exited with code 70; its last words: \"assertion failed\""
         );
     }
     let error = checkout.try_ask("hover", "a.toy", 2, "area").await.unwrap_err();

@@ -358,7 +358,7 @@ pub(crate) async fn a_crash_in_the_middle_of_an_answer_is_told_with_its_exit_and
     assert_eq!((error.kind, error.code.as_ref()), (ErrorKind::Failed, "server_failed"));
     assert_eq!(
         error.message,
-        "toy ended before it answered: exited with code 9; its last words: the heap is broken"
+        "toy ended before it answered: exited with code 9; its last words: \"the heap is broken\""
     );
 }
 

@@ -23,7 +23,7 @@ use crate::{
     elicit::Asker,
     era::{self, Era, First, NotOpened, STATELESS},
     handler::Handler,
-    text::{clean, seconds, secrets},
+    text::{behind_margin, clean, seconds, secrets},
     times::Times,
     wire::Wire,
 };
@@ -226,7 +226,10 @@ impl fmt::Display for Failed {
     }
 }
 
-/// What is said of a server's end. Its own last words are in it.
+/// What is said of a server's end, with its own last words behind it, each of their lines behind a margin.
 pub(super) fn last_words(how: String) -> String {
-    agent_tool_core::clip(&clean(&how), LAST_WORDS_CHARS).text
+    let how = agent_tool_core::clip(&clean(&how), LAST_WORDS_CHARS).text;
+    let Some((head, words)) = how.split_once('\n') else { return how };
+    let words: Vec<_> = words.lines().map(|line| line.strip_prefix("> ").unwrap_or(line)).collect();
+    [vec![head.to_owned()], behind_margin(&words.join("\n"))].concat().join("\n")
 }

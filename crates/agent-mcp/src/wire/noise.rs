@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::text::clean_line;
+use crate::text::{clean_line, quoted};
 
 /// So many of the last lines are kept.
 const KEPT: usize = 3;
@@ -52,6 +52,9 @@ impl Noise {
         let last = self.last.back()?;
         let lines = if self.total == 1 { "1 line that is" } else { "lines that are" };
         let count = if self.total == 1 { String::new() } else { format!("{} ", self.total) };
-        Some(format!("it wrote {count}{lines} no message of the protocol, the last one: {last}"))
+        Some(format!(
+            "it wrote {count}{lines} no message of the protocol, the last one: {}",
+            quoted(last, LINE_CHARS)
+        ))
     }
 }

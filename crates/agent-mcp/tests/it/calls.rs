@@ -154,7 +154,7 @@ pub(crate) async fn a_result_is_held_to_the_servers_own_promise() {
     assert_eq!(call(&bridge, name, json!({})).await.unwrap().data, json!({"n": 1}));
     let error = call(&bridge, name, json!({})).await.unwrap_err();
     assert_eq!(error.code, "mcp_bad_result");
-    assert!(error.message.contains("`/n`: \"one\" is not of type \"integer\""), "{error}");
+    assert!(error.message.contains("(`/n`: `\"one\" is not of type \"integer\"`)"), "{error}");
     assert_eq!(error.data, json!({"text": "{\"n\":\"one\"}"}));
     let error = call(&bridge, name, json!({})).await.unwrap_err();
     assert!(error.message.contains("it has no structured content"), "{error}");

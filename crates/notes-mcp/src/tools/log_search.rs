@@ -41,6 +41,9 @@ const BLOCK_BYTES: u64 = 262_144;
 /// A client is told how far it is after so many bytes.
 const PROGRESS_BYTES: u64 = 1_000_000;
 
+/// What is said to nobody, since a call that was given up is not answered.
+const GIVEN_UP: &str = "the caller gave the search up";
+
 pub(super) const TOOL: Tool = Tool { name: "log_search", definition, call };
 
 fn definition() -> Value {
@@ -51,7 +54,8 @@ fn definition() -> Value {
             "Lines of app/logs/app.log that hold a text, from the start of the log: whether an error is there, and since when. The text \
             is taken as it is, upper and lower case apart; it is no regular expression. A line is found by its own text and by the text that is \
             shown of it, where control characters are written out. Looks at the first {SEARCH_BYTES} bytes \
-            for at most {} seconds, and shows at most {} characters of a line. Only `complete` true means that there are no more matches.",
+            for at most {} seconds, and shows at most {} characters of a line. Only `complete` true means that there are no more matches in it; \
+            the archives app.log.N, into which lines go when it is rotated, are not looked at.",
             SEARCH_TIME.as_secs(),
             line::LINE_CHARS
         ),
@@ -152,6 +156,8 @@ impl Scan<'_> {
     /// The size at the open holds, as it does for `log_tail`.
     fn log(&mut self, log: &Log, site: &Site, call: &Call) -> Result<Stop, Refusal> {
         let begun = site.clock().elapsed();
+        let is_late = || site.clock().elapsed().saturating_sub(begun) >= SEARCH_TIME;
+        let breaks_off = || call.is_cancelled() || is_late();
         let end = log.size().min(SEARCH_BYTES);
         let mut told = 0;
         let mut read = 0;
@@ -159,9 +165,10 @@ impl Scan<'_> {
         let mut buffer = Vec::new();
         loop {
             if call.is_cancelled() {
-                return Err(Refusal::new(Code::Cancelled, "the caller gave the search up"));
+                return Err(Refusal::new(Code::Cancelled, GIVEN_UP));
             }
-            if site.clock().elapsed().saturating_sub(begun) >= SEARCH_TIME {
+            // What was looked at to its end is complete, however long it took.
+            if is_late() && (read < end || !buffer.is_empty()) {
                 return Ok(Stop::Time);
             }
             let open = buffer.len();
@@ -178,41 +185,59 @@ impl Scan<'_> {
             }
             if let Some(last) = memrchr(b'\n', &buffer[open..]) {
                 let whole = open + last + 1;
-                if self.block(&buffer[..whole], Extent::Whole).is_break() {
-                    return Ok(Stop::Limit);
+                if let ControlFlow::Break(stop) =
+                    self.block(&buffer[..whole], Extent::Whole, &breaks_off)
+                {
+                    return stopped(stop, call);
                 }
                 buffer.drain(..whole);
             }
         }
         let bounded = read == SEARCH_BYTES && log.size() > SEARCH_BYTES;
         let extent = if bounded { Extent::Beginning } else { Extent::Whole };
-        if !buffer.is_empty() && self.block(&buffer, extent).is_break() {
-            return Ok(Stop::Limit);
+        if !buffer.is_empty()
+            && let ControlFlow::Break(stop) = self.block(&buffer, extent, &breaks_off)
+        {
+            return stopped(stop, call);
         }
         Ok(if bounded { Stop::Bytes } else { Stop::End })
     }
 
     /// Looks at lines, of which only the last may lack its line feed: `last` says how much of that one there is. Breaks off
-    /// before a match over the limit.
-    fn block(&mut self, block: &[u8], last: Extent) -> ControlFlow<()> {
+    /// before a match over the limit, and before a line that takes too long.
+    fn block(
+        &mut self,
+        block: &[u8],
+        last: Extent,
+        breaks_off: &dyn Fn() -> bool,
+    ) -> ControlFlow<Stop> {
         let before = self.bytes;
         let mut from = if before == 0 { block.len() - line::without_mark(block).len() } else { 0 };
+        if before == 0 && from > 0 && from == block.len() {
+            // A log with nothing but the mark of an editor has one line, which is empty.
+            self.lines = 1;
+            self.bytes = block.len() as u64;
+            return ControlFlow::Continue(());
+        }
         let mut own = self.finder.find_iter(block).peekable();
-        let mut written = written_out(self.text, block, from, last).peekable();
+        let mut written = written_out(self.text, block, from, last, breaks_off).peekable();
         loop {
             while own.next_if(|at| *at < from).is_some() {}
-            while written.next_if(|at| *at < from).is_some() {}
-            let Some(at) = [own.peek(), written.peek()].into_iter().flatten().min().copied() else {
-                break;
-            };
+            while written.next_if(|(at, _)| *at < from).is_some() {}
+            let (own, written) = (own.peek().copied(), written.peek().copied());
+            let Some(at) = own.into_iter().chain(written.map(|(at, _)| at)).min() else { break };
+            let is_known = written.is_none_or(|(begins, found)| at < begins || found);
             let start = memrchr(b'\n', &block[from..at]).map_or(from, |feed| from + feed + 1);
             let end = memchr(b'\n', &block[at..]).map_or(block.len(), |feed| at + feed);
             let line = &block[start..end];
             self.lines += memchr_iter(b'\n', &block[from..start]).count() as u64;
             self.bytes = before + start as u64;
+            if !is_known {
+                return ControlFlow::Break(Stop::Time);
+            }
             if self.level.is_none() || self.level == Level::of_line(line) {
                 if self.matches.len() == self.limit {
-                    return ControlFlow::Break(());
+                    return ControlFlow::Break(Stop::Limit);
                 }
                 let extent = if end == block.len() { last } else { Extent::Whole };
                 self.matches.push(line::shown(self.lines + 1, line, extent).record);
@@ -228,14 +253,23 @@ impl Scan<'_> {
     }
 }
 
+/// Why a search ends that broke off.
+fn stopped(stop: Stop, call: &Call) -> Result<Stop, Refusal> {
+    if call.is_cancelled() {
+        return Err(Refusal::new(Code::Cancelled, GIVEN_UP));
+    }
+    Ok(stop)
+}
+
 /// Where those lines of a block begin, from `from` on, that hold `text` in the form in which they are shown alone. Whoever
-/// searches for what was shown has to find it.
+/// searches for what was shown has to find it. The last one, where it is broken off, is one of which that is not known.
 fn written_out<'a>(
     text: &'a str,
     block: &'a [u8],
     from: usize,
     last: Extent,
-) -> impl Iterator<Item = usize> + 'a {
+    breaks_off: &'a dyn Fn() -> bool,
+) -> impl Iterator<Item = (usize, bool)> + 'a {
     let is_needless = !line::may_be_written_out(text) || is_plain(block);
     let mut next = if is_needless { block.len() } else { from };
     iter::from_fn(move || {
@@ -244,8 +278,13 @@ fn written_out<'a>(
             let end = memchr(b'\n', &block[start..]).map_or(block.len(), |feed| start + feed);
             let extent = if end == block.len() { last } else { Extent::Whole };
             next = end + 1;
-            if line::is_shown_with(&block[start..end], extent, text) {
-                return Some(start);
+            match line::is_shown_with(&block[start..end], extent, text, breaks_off) {
+                Some(true) => return Some((start, true)),
+                Some(false) => {}
+                None => {
+                    next = block.len();
+                    return Some((start, false));
+                }
             }
         }
         None

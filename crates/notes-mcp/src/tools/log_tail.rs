@@ -86,7 +86,11 @@ fn call(site: &Site, arguments: &Map<String, Value>, _: &Call) -> Result<Value, 
     let count = arguments.integer("lines", LINES, DEFAULT_LINES)? as usize;
     let level = arguments.level()?;
     let log = site.logs()?.log()?;
-    let window = Window::read(&log)?;
+    let mut window = Window::read(&log)?;
+    if level.is_some() && window.extent == Extent::Middle {
+        // Nobody knows the level of a line whose beginning was not read.
+        window.skipped = window.bytes.len();
+    }
     let fits = |line: &[u8]| level.is_none() || level == line::level(line, window.extent);
     let mut before = window.last_first();
     let mut given = Vec::new();

@@ -325,6 +325,39 @@ fn a_log_that_is_cut_off_in_the_middle_of_a_search_ends_there() {
     );
 }
 
+// spec: NOTE-02, NOTE-10
+#[test]
+fn a_line_of_control_characters_does_not_hold_a_search_up() {
+    let app = App::with_log(["needle\n".as_bytes(), &b"\x1b".repeat(200_000)].concat());
+    // A look before each block, and one before each piece of the line: the second one is too late.
+    let tools = NotesTools::new(app.site().with_clock(StubClock::stepping(700)));
+    let found = call(&tools, "log_search", json!({"text": "abc"})).expect("a result");
+    assert_eq!(
+        extent(&found),
+        [&json!(false), &json!("time"), &json!(1), &json!(7), &json!(200_000)]
+    );
+    let found = search(&app, json!({"text": "{1b}\\u"}));
+    assert_eq!((&found["complete"], each(&found["matches"], "n")), (&json!(true), vec![&json!(2)]));
+}
+
+#[test]
+fn what_was_looked_at_to_its_end_is_complete_however_long_it_took() {
+    let app = App::with_log("INFO x\n");
+    let tools = NotesTools::new(app.site().with_clock(StubClock::stepping(1_500)));
+    let found = call(&tools, "log_search", json!({"text": "none"})).expect("a result");
+    assert_eq!(extent(&found), [&json!(true), &json!("end"), &json!(1), &json!(7), &json!(0)]);
+}
+
+#[test]
+fn a_log_with_the_mark_alone_has_one_line_for_both_tools() {
+    let app = App::with_log("\u{feff}");
+    let found = search(&app, json!({"text": "x"}));
+    assert_eq!(extent(&found), [&json!(true), &json!("end"), &json!(1), &json!(3), &json!(0)]);
+    let tools = NotesTools::new(app.site());
+    let tail = call(&tools, "log_tail", json!({})).expect("a result");
+    assert_eq!(tail["lines"].as_array().map(Vec::len), Some(1));
+}
+
 // spec: NOTE-09
 #[test]
 fn s15_a_search_that_is_cancelled_in_the_middle_is_not_answered() {

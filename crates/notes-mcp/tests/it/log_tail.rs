@@ -395,6 +395,17 @@ fn t16_a_log_that_grows_and_shrinks_meanwhile_is_read_without_an_error() {
 }
 
 #[test]
+fn the_end_of_a_line_that_is_longer_than_the_window_has_no_level() {
+    let app = App::with_log(format!("INFO a\nERROR {}", "x".repeat(300_000)));
+    let tail = tail(&app, json!({"level": "ERROR"}));
+    assert_eq!(tail["lines"], json!([]));
+    // It was not left out for its level: nobody looked at that.
+    assert_eq!((&tail["lines_filtered"], &tail["lines_left"]), (&json!(0), &json!(0)));
+    assert_eq!(tail["bytes_left"], tail["size"]);
+    assert_eq!((&tail["bytes_hidden"], &tail["bytes_shown"]), (&json!(0), &json!(0)));
+}
+
+#[test]
 fn t17_a_link_in_the_logs_place_is_not_followed_and_a_mark_is_no_text() {
     let app = App::new();
     symlink("/etc/passwd", app.log()).expect("a link");
