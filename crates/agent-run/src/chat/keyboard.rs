@@ -125,6 +125,33 @@ impl Last {
     }
 }
 
+/// What bytes of a terminal begin with.
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    Letter(char),
+    /// A part of one.
+    Begun,
+    /// So many bytes that are no letter, or one that no keyboard has.
+    None(usize),
+}
+
+fn next_letter(bytes: &VecDeque<u8>) -> Next {
+    let bytes: Vec<u8> = bytes.iter().take(4).copied().collect();
+    let (valid, error) = match str::from_utf8(&bytes) {
+        Ok(valid) => (valid, None),
+        Err(error) => (
+            str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
+            Some(error.error_len()),
+        ),
+    };
+    match (valid.chars().next(), error) {
+        (Some(own @ (BREAK | REDRAW)), _) => Next::None(own.len_utf8()),
+        (Some(letter), _) => Next::Letter(letter),
+        (None, Some(Some(wrong))) => Next::None(wrong),
+        (None, _) => Next::Begun,
+    }
+}
+
 /// The terminal at which somebody sits.
 struct Terminal {
     fd: OwnedFd,
@@ -190,9 +217,7 @@ impl Signals<'_> {
     pub(super) fn send(self) {
         for key in self.keys {
             match key {
-                CTRL_C => {
-                    let _ = kill_process(getpid(), Signal::INT);
-                }
+                CTRL_C => interrupt(),
                 CTRL_Z => self.of.suspend(),
                 _ => {
                     self.of.terminal.is_as_before();
@@ -201,6 +226,10 @@ impl Signals<'_> {
             }
         }
     }
+}
+
+fn interrupt() {
+    let _ = kill_process(getpid(), Signal::INT);
 }
 
 impl Keyboard {
@@ -281,7 +310,7 @@ impl Keyboard {
 
     /// Ends what is under way, as Ctrl-C does where no line is read.
     pub(super) fn interrupts(&self) {
-        let _ = kill_process(getpid(), Signal::INT);
+        interrupt();
     }
 
     /// Whether the line that is read may end at any moment. It does not begin to while this is held.
@@ -336,8 +365,7 @@ impl Inner {
         let mut state = lock(&self.state);
         if state.edits {
             self.may_end(&mut state);
-            let full = Timespec { tv_sec: 1, tv_nsec: 0 };
-            let _ = poll(&mut [PollFd::new(&self.editor, PollFlags::OUT)], Some(&full));
+            self.waits_for_room();
             let _ = rustix::io::write(&self.editor, keys);
             self.wakes();
         }
@@ -376,23 +404,49 @@ impl Inner {
                 let _ = rustix::io::write(&self.editor, REDRAW.to_string().as_bytes());
                 continue;
             }
+            let letter = match next_letter(&state.pending) {
+                Next::Letter(letter) => letter,
+                // The editor would take it for the end of the input.
+                Next::None(bytes) => {
+                    state.pending.drain(..bytes);
+                    continue;
+                }
+                Next::Begun => return,
+            };
+            let mut utf8 = [0; 4];
+            let bytes = letter.encode_utf8(&mut utf8).as_bytes();
             let (before, pasted) = (state.last.bytes.clone(), state.last.pasted);
-            state.last.push(byte);
+            bytes.iter().for_each(|byte| state.last.push(*byte));
             if state.last.may_end_line() {
                 self.may_end(state);
             }
-            if rustix::io::write(&self.editor, &[byte]).is_err() {
+            if !self.write(bytes) {
                 // Until the editor has read what it has.
                 state.last = Last { bytes: before, pasted };
                 self.ends_not(state);
                 return;
             }
-            state.pending.pop_front();
+            state.pending.drain(..bytes.len());
         }
         if !state.edits {
             let keys = self.take_ahead(state);
             Signals { of: self, keys }.send();
         }
+    }
+
+    /// Writes a letter to the editor, all of it or nothing; says which.
+    fn write(&self, letter: &[u8]) -> bool {
+        let Ok(mut written) = rustix::io::write(&self.editor, letter) else { return false };
+        while written < letter.len() {
+            self.waits_for_room();
+            written += rustix::io::write(&self.editor, &letter[written..]).unwrap_or_default();
+        }
+        true
+    }
+
+    fn waits_for_room(&self) {
+        let most = Timespec { tv_sec: 1, tv_nsec: 0 };
+        let _ = poll(&mut [PollFd::new(&self.editor, PollFlags::OUT)], Some(&most));
     }
 
     /// Takes what is typed where no line is read. Gives the keys that mean signals.
@@ -438,5 +492,39 @@ impl Inner {
     fn wakes(&self) {
         // A pipe that is full wakes as well.
         let _ = (&self.wake).write(b"w");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_come_whole_and_what_is_none_does_not_come() {
+        let next = |bytes: &[u8]| next_letter(&bytes.iter().copied().collect());
+        assert_eq!(next(b"ab"), Next::Letter('a'));
+        assert_eq!(next("я\u{1b}".as_bytes()), Next::Letter('я'));
+        assert_eq!(next("😀".as_bytes()), Next::Letter('😀'));
+        assert_eq!(next(b"a\xff\xfe"), Next::Letter('a'));
+        assert_eq!(next(b"\xf0\x9f\x98"), Next::Begun);
+        assert_eq!(next(b"\xe4\r"), Next::None(1));
+        assert_eq!(next(b"\x80\x80"), Next::None(1));
+        assert_eq!(next(BREAK.to_string().as_bytes()), Next::None(4));
+    }
+
+    #[test]
+    fn it_is_known_where_a_line_may_end() {
+        let mut last = Last::default();
+        let mut ends = |bytes: &[u8]| {
+            bytes.iter().for_each(|byte| last.push(*byte));
+            last.may_end_line()
+        };
+        assert!(!ends(b"abc"));
+        for key in [&b"\r"[..], b"\n", b"\x03", b"\x04", b"\x1bOM", b"\x1b\r"] {
+            assert!(ends(key), "{key:?}");
+        }
+        assert!(!ends(b"OM"));
+        assert!(!ends(b"\x1b[200~one\r") && !ends(b"two\x03"));
+        assert!(!ends(b"\x1b[201~") && ends(b"\r"));
     }
 }

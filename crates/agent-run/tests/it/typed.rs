@@ -357,3 +357,17 @@ fn what_is_pasted_is_one_text_at_the_prompt_and_while_the_model_works() {
     let said: Vec<_> = server.requests().iter().map(|request| request.last().to_owned()).collect();
     assert_eq!(said, ["begin\nwith two lines", "and\nthree\nmore"]);
 }
+
+#[test]
+fn bytes_that_are_no_letters_end_nothing() {
+    let (home, server) = talking(&[], vec![done()]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    terminal.until_prompt();
+    // As a terminal does that is set to Latin-1.
+    terminal.tmux(&["send-keys", "-H", "63", "61", "66", "e9", "21"]);
+    terminal.shows("\u{203a} caf!");
+    terminal.types(" да");
+    terminal.shows("All is said.");
+    assert_eq!(server.requests().last().expect("a request").last(), "caf! да");
+}
