@@ -97,7 +97,8 @@ pub(crate) fn apply(site: &Site, id: &str) -> Result<Applied, Refusal> {
         return Ok(Applied { when: When::Before, archive: record.archive, size, at });
     }
     refuse_half_done(&logs, &journal, Some(id))?;
-    swap::clear(&logs, &state, site)?;
+    let left = swap::left(&logs, journal.applying())?;
+    swap::clear(&logs, &state, left, site)?;
     let when = match swap::progress(&logs, &record)? {
         swap::Progress::None => {
             check(site, &logs, &record)?;

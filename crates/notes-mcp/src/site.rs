@@ -49,6 +49,8 @@ pub enum Step {
     Checked,
     /// The log has the archive's name too.
     Linked,
+    /// Both names were seen to be the log's, and what happens to them by now comes too late to be seen.
+    Compared,
     /// An empty file is in the log's place; the record does not say so yet.
     Replaced,
 }

@@ -19,7 +19,7 @@ pub(crate) fn an_exit_is_reported_with_code_signal_and_the_end_of_stderr() {
         let process = launcher().spawn(&count.child("stderr 3 2")).await.unwrap();
         let report = process.wait().await;
         assert_eq!((report.code, report.signal), (Some(3), None));
-        assert_eq!(report.to_string(), "exited with code 3\n01\n02\n03");
+        assert_eq!(report.to_string(), "exited with code 3\n> 01\n> 02\n> 03");
         assert_eq!(process.exited(), Some(report));
 
         let process = launcher().spawn(&count.child("sleep")).await.unwrap();

@@ -255,7 +255,7 @@ fn doctor_says_of_each_server_what_it_speaks_and_why_one_fails() {
     let [absent, dies, far] = missing[..] else { panic!("{missing:?}") };
     assert_eq!((absent.0, dies.0, far.0), ("absent", "dies", "far"));
     assert!(absent.1.contains("no-such-program is configured and does not exist"), "{absent:?}");
-    assert!(dies.1.contains("exited with code 7\ngone wrong"), "{dies:?}");
+    assert!(dies.1.contains("exited with code 7\n> gone wrong"), "{dies:?}");
     assert!(far.1.contains("is one over the network (`url`)"), "{far:?}");
     let said = String::from_utf8(home.run(&options[1..]).stdout).expect("UTF-8");
     assert!(

@@ -19,7 +19,7 @@ use crate::{
     logs::{LOG, Logs, SHOWN, archive_name},
     platform::{self, Replaced},
     refusal::{ASK_A_PERSON, Code, Refusal},
-    site::Site,
+    site::{Site, Step},
 };
 
 /// The empty file that takes the log's place, and after that, for a moment, the old log.
@@ -93,27 +93,49 @@ pub(crate) fn replace(
         take_back(logs, record)?;
         return Err(changed());
     }
+    site.reached(Step::Compared);
     let replaced = platform::replace(state, OsStr::new(NEXT), logs, OsStr::new(LOG))
         .map_err(|error| half_done("cannot put an empty log in the old one's place", error))?;
     fsync(logs).map_err(|error| half_done("cannot keep the new log", error))?;
     match replaced {
-        Replaced::Exchanged => clear(logs, state, site),
+        Replaced::Exchanged => clear(logs, state, Left::OfTheLogsPlace, site),
         Replaced::Renamed => Ok(()),
     }
 }
 
-/// Puts away what is left under the name of the empty file: by this rotation, or by one that was cut off.
-///
-/// It may be the log itself, which has its archive's name; or, where another program put a file in the log's place in the
-/// very moment, that file, which is kept as an archive whatever their number.
-pub(crate) fn clear(logs: &Logs, state: &State, site: &Site) -> Result<(), Refusal> {
+/// Which file may be left under the name of the empty file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// The empty file, which nobody but this server ever had.
+    Prepared,
+    /// What was in the log's place: the log, which has its archive's name, or a file that another program put there in the very
+    /// moment. A writer may have that open, so that it has lines to come even where it is empty.
+    OfTheLogsPlace,
+}
+
+/// What a rotation that was cut off, one of `applying`, may have left.
+pub(crate) fn left<'a>(
+    logs: &Logs,
+    applying: impl IntoIterator<Item = &'a Record>,
+) -> Result<Left, Refusal> {
+    for record in applying {
+        if progress(logs, record)? == Progress::Replaced {
+            return Ok(Left::OfTheLogsPlace);
+        }
+    }
+    Ok(Left::Prepared)
+}
+
+/// Puts away what is left under the name of the empty file: by this rotation, or by one that was cut off. What is neither the
+/// empty file nor an archive is kept as one, whatever their number.
+pub(crate) fn clear(logs: &Logs, state: &State, may_be: Left, site: &Site) -> Result<(), Refusal> {
     let Some(left) = stat(state, NEXT)? else { return Ok(()) };
     let numbers = logs.archives().map_err(|error| failed("cannot list the archives", error))?;
-    let mut known = false;
+    let mut known = may_be == Left::Prepared && left.st_size == 0;
     for number in &numbers {
         known |= identity(logs, &archive_name(*number))? == Some(Identity::of(&left));
     }
-    if !known && left.st_size > 0 {
+    if !known {
         let name = keep(logs, state, numbers.last().map_or(1, |last| last.saturating_add(1)))?;
         site.warn(&format!("another program replaced {SHOWN} while it was rotated; what it put there is kept as {name}"));
     }

@@ -35,6 +35,7 @@ fn r14_a_rotation_that_was_cut_off_is_finished_by_whoever_applies_it_again() {
     for (at, left, status) in [
         (Step::Checked, &["app.log"][..], "applied"),
         (Step::Linked, &["app.log", "app.log.1"], "applied"),
+        (Step::Compared, &["app.log", "app.log.1"], "applied"),
         (Step::Replaced, &["app.log", "app.log.1"], "already_applied"),
     ] {
         let app = App::with_log(LOG);

@@ -4,9 +4,10 @@ use std::{
     collections::BTreeMap,
     fs,
     io::Write,
+    panic::{AssertUnwindSafe, catch_unwind},
     process::{Command, Stdio},
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
     thread,
@@ -166,7 +167,7 @@ fn r13_what_is_written_between_any_two_steps_is_kept_once_and_the_log_is_never_a
     assert!(looks > 0);
     let mut expected: BTreeMap<String, usize> =
         LOG.lines().map(|line| (line.to_owned(), 1)).collect();
-    for step in [Step::Checked, Step::Linked, Step::Replaced] {
+    for step in [Step::Checked, Step::Linked, Step::Compared, Step::Replaced] {
         expected.insert(format!("INFO by name, {step:?}"), 1);
         expected.insert(format!("INFO by handle, {step:?}"), 1);
     }
@@ -260,6 +261,44 @@ fn a_log_that_another_program_deletes_in_the_middle_keeps_its_archive() {
     let refused = call(&tools, "log_rotate_apply", json!({"plan_id": id}));
     assert_eq!(code(refused), "log_changed");
     assert_eq!(app.read("app/logs/app.log.1"), LOG.as_bytes());
+}
+
+// spec: NOTE-08
+#[test]
+fn a_log_that_another_program_made_in_the_very_moment_and_writes_to_later_is_kept() {
+    for cut_off in [false, true] {
+        let app = Arc::new(App::with_log(LOG));
+        let id = plan_id(&app);
+        let fresh = Arc::new(Mutex::new(None));
+        let (other, opened) = (app.clone(), fresh.clone());
+        let tools = NotesTools::new(app.site().with_observer(move |event| match event {
+            Event::Reached(Step::Compared) => {
+                fs::rename(other.log(), other.path("app/logs/by-another")).expect("moved");
+                let made = fs::File::create_new(other.log()).expect("a new log");
+                *opened.lock().expect("a lock") = Some(made);
+            }
+            Event::Reached(Step::Replaced) if cut_off => {
+                // As if the end had come before what was in the log's place was put away.
+                let archives = ["app/logs/app.log.2", "app/logs/.rotate/next"];
+                let [kept, next] = archives.map(|name| other.path(name));
+                fs::rename(kept, next).expect("moved back");
+                panic!("cut off, as this test wants");
+            }
+            _ => {}
+        }));
+        let apply = || call(&tools, "log_rotate_apply", json!({"plan_id": id}));
+        if cut_off {
+            catch_unwind(AssertUnwindSafe(apply)).expect_err("cut off");
+            let applied = super::apply(&app, &id).expect("applied");
+            assert_eq!(applied["status"], "already_applied");
+        } else {
+            assert_eq!(apply().expect("applied")["status"], "applied");
+        }
+        let mut fresh = fresh.lock().expect("a lock").take().expect("it was made");
+        fresh.write_all(b"INFO fresh\n").expect("written");
+        assert_eq!(app.read("app/logs/app.log.2"), b"INFO fresh\n", "cut off: {cut_off}");
+        assert_eq!(app.logs(), ["app.log", "app.log.1", "app.log.2", "by-another"]);
+    }
 }
 
 // spec: NOTE-08
