@@ -14,7 +14,7 @@ use agent_lsp::{
     Lsp,
     table::{ServerTable, Trust},
 };
-use agent_mcp::Bridge;
+use agent_mcp::{Bridge, Servers};
 use agent_process::{EnvironmentRule, Guard, Launcher, Prefix};
 use agent_shell::Shell;
 use agent_tiers::{Approval, ApproveMode, Run, View};
@@ -82,6 +82,8 @@ pub(crate) struct Wishes {
     /// Where questions are asked; without it there is no `ask_user`.
     pub conversation: Option<Conversation>,
     pub vibe: Vibe,
+    /// Whether the MCP servers are started. Where they are not, the run knows what to keep secret for them all the same.
+    pub bridge: bool,
 }
 
 impl Wishes {
@@ -106,6 +108,7 @@ impl Wishes {
             transcript: None,
             conversation: None,
             vibe: Vibe::Off,
+            bridge: true,
         }
     }
 }
@@ -176,7 +179,8 @@ pub(crate) async fn assemble(config: &Config, wishes: Wishes) -> Result<Assemble
     if let Some(workers) = &workers {
         resources = resources.vibe(workers);
     }
-    let mcp = mcp::connect(config, launcher(config, &guard), trust(config), &cards).await;
+    let servers = if wishes.bridge { config.mcp.clone() } else { Servers::default() };
+    let mcp = mcp::connect(config, servers, launcher(config, &guard), trust(config), &cards).await;
     for complaint in mcp::complaints(&mcp) {
         say(in_style(FAINT, edge::row(&complaint)));
     }

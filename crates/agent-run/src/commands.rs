@@ -14,7 +14,6 @@ use std::{
 };
 
 use agent_astgrep::Trees;
-use agent_mcp::Servers;
 use agent_tiers::{ResultLine, Surface, WaitsFor};
 use agent_tool_core::{Dispatch as _, Limits, Tier, ToolCall, ToolResult, clip, for_person};
 use anyhow::{Context, Result, anyhow, bail};
@@ -139,9 +138,7 @@ fn run(options: &Options, trees: Trees, calls: Vec<ToolCall>) -> Result<ExitCode
     assemble::check(&config)?;
     let mut wishes = Wishes::of_terminal(&config, options.transcript.clone());
     wishes.trees = trees;
-    if calls.iter().all(|call| mcp::is_ours_alone(&call.name)) {
-        config.mcp = Servers::default();
-    }
+    wishes.bridge = !calls.iter().all(|call| mcp::is_ours_alone(&call.name));
     if options.vibe {
         wishes.vibe = Vibe::Configured;
     }

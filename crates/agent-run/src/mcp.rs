@@ -62,6 +62,7 @@ fn read(path: &Path) -> Result<Servers> {
 /// Starts the servers and lists their tools. What one lacks is in its report.
 pub(crate) async fn connect(
     config: &Config,
+    servers: Servers,
     launcher: Launcher,
     trust: Trust,
     cards: &CardQueue,
@@ -71,7 +72,7 @@ pub(crate) async fn connect(
         .place(Place::new(roots).trust(trust))
         .cards(cards.clone());
     let waiting = builder.waiting();
-    let mut connecting = pin!(builder.connect(config.mcp.clone()));
+    let mut connecting = pin!(builder.connect(servers));
     tokio::select! {
         bridge = &mut connecting => return bridge,
         () = tokio::time::sleep(QUIET) => {}

@@ -31,7 +31,7 @@ pub(super) const BREAK: char = '\u{10fffd}';
 /// Another one, at which it draws its line anew.
 pub(super) const REDRAW: char = '\u{10fffc}';
 
-/// The same where the terminal has no editor, and sends whole lines.
+/// The same where the terminal has no keys, and sends whole lines.
 const END_OF_LINE: &str = "\n";
 
 const CTRL_C: u8 = 3;
@@ -246,6 +246,10 @@ impl Keyboard {
             rustix::fs::open(ptsname(&editor, [])?, OFlags::RDWR | OFlags::NOCTTY, Mode::empty())?;
         let mut raw = tcgetattr(&read)?;
         raw.make_raw();
+        if !has_keys {
+            // Whole lines, and the end of the input, are told by the terminal.
+            raw.local_modes.insert(LocalModes::ICANON);
+        }
         tcsetattr(&read, OptionalActions::Now, &raw)?;
         rustix::stdio::dup2_stdin(read)?;
         // The editor may be slow to read what is pasted.
@@ -375,15 +379,16 @@ impl Inner {
     /// Reads what is there.
     fn read(&self, state: &mut State) -> io::Result<()> {
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        while state.pending.len() < TAKEN
-            && poll(&mut [PollFd::new(&self.terminal.fd, PollFlags::IN)], Some(&now))? > 0
-        {
+        let mut terminal = [PollFd::new(&self.terminal.fd, PollFlags::IN)];
+        while state.pending.len() < TAKEN && poll(&mut terminal, Some(&now))? > 0 {
             let mut bytes = [0; 4096];
-            let count = rustix::io::read(&self.terminal.fd, &mut bytes)?;
-            if count == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
+            let hung_up = terminal[0].revents().contains(PollFlags::HUP);
+            match rustix::io::read(&self.terminal.fd, &mut bytes)? {
+                // A terminal of lines takes the key itself.
+                0 if !self.has_keys() && !hung_up => state.pending.push_back(CTRL_D),
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                count => state.pending.extend(&bytes[..count]),
             }
-            state.pending.extend(&bytes[..count]);
             self.ahead.pressed();
         }
         Ok(())

@@ -11,7 +11,6 @@ use std::{
 };
 
 use agent_ask::Conversation;
-use agent_astgrep::Trees;
 use agent_mcp::Bridge;
 use agent_tiers::{LiveCall, ResultLine, Run, View, WaitsFor, Watcher, What};
 use agent_tool_core::{
@@ -266,10 +265,10 @@ impl<'a> Session<'a> {
             limits,
             port: Arc::new(cards.clone()),
             tools: tools.collect(),
-            trees: Trees::default(),
             transcript: options.transcript.clone(),
             conversation: Some(Conversation::new("main")),
             vibe,
+            ..Wishes::of_nobody()
         };
         let Assembled { run, view, state, edits, workers, mcp, .. } =
             assemble(&config, wishes).await.map_err(invalid)?;

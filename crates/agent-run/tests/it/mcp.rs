@@ -305,6 +305,19 @@ fn a_token_of_a_server_reaches_that_server_and_nobody_else() {
     }
 }
 
+// spec: TRUST-02
+#[test]
+fn a_token_is_kept_though_the_call_starts_no_server() {
+    let home = home(json!({"env": {"PLANS_TOKEN": "${FOR_THE_PLANS}"}}));
+    home.put("said.txt", &format!("the token is {}\n", TOKEN.1));
+    let shell = json!({"command": "env; cat said.txt; echo done"}).to_string();
+    let options = ["--approve", "all", "--mcp", "mcp.json", "call", "shell", &shell];
+    let output = home.command(&options).env(TOKEN.0, TOKEN.1).output().expect("it starts");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(text.contains("the token is [PLANS_TOKEN]\ndone"), "{text}");
+    assert!(!text.contains(TOKEN.0) && !text.contains(TOKEN.1), "{text}");
+}
+
 /// A run that waits for a server, and one that has it: a signal ends both, and of neither anything is left, which `Home` counts.
 #[test]
 fn no_server_outlives_its_run_however_that_ends() {

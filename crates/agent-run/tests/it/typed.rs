@@ -79,8 +79,10 @@ fn the_prompt_of_a_card_that_is_gone_is_the_conversations() {
     terminal.shows("the card \"write: create `one.txt`\" is gone");
     terminal.until_prompt();
     terminal.types("go on");
-    terminal.until_prompt();
-    assert_eq!(server.requests().last().expect("a request").last(), "go on");
+    // That the worker was killed may be said before.
+    terminal.until("the request", |_| {
+        server.requests().last().is_some_and(|request| request.last() == "go on")
+    });
     assert!(!home.checkout.path().join("one.txt").exists());
 }
 
@@ -370,4 +372,26 @@ fn bytes_that_are_no_letters_end_nothing() {
     terminal.types(" да");
     terminal.shows("All is said.");
     assert_eq!(server.requests().last().expect("a request").last(), "caf! да");
+}
+
+/// Such as the shell of an editor: it sends whole lines, and no key by itself.
+#[test]
+fn a_terminal_without_keys_is_talked_to_in_lines_and_left_by_its_end() {
+    let (home, server) = talking(&[], vec![when("change", write("one.txt")), done()]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.types("export TERM=dumb");
+    terminal.agent_run("chat");
+    terminal.until_prompt();
+    terminal.types("change");
+    terminal.until_card();
+    terminal.types("y");
+    terminal.shows("All is said.");
+    assert_eq!(home.file("one.txt"), "new");
+    terminal.until_prompt();
+    terminal.types("and then");
+    terminal.shows_times("All is said.", 2);
+    assert_eq!(server.requests().last().expect("a request").last(), "and then");
+    terminal.until_prompt();
+    terminal.presses("C-d");
+    terminal.shows("status 0");
 }
