@@ -2,6 +2,9 @@
 //! ahead between two lines. The editor reads a terminal of its own, whose other end is here: it gets no key behind the one that
 //! may end its line before that line has ended, and its line can be ended from outside.
 
+mod letters;
+mod terminal;
+
 use std::{
     collections::VecDeque,
     io::{self, PipeReader, PipeWriter, Write as _},
@@ -16,39 +19,23 @@ use rustix::{
     fs::{Mode, OFlags},
     process::{Signal, getpgrp, getpid, kill_process, kill_process_group},
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
-    termios::{
-        InputModes, LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush,
-        tcgetattr, tcsetattr,
-    },
+    termios::{LocalModes, OptionalActions, QueueSelector, tcflush, tcgetattr, tcsetattr},
 };
 
+pub(super) use self::letters::{BREAK, REDRAW};
+pub(crate) use self::terminal::Held;
+use self::{
+    letters::{CTRL_C, CTRL_D, Last, Next, PASTE_BEGINS, next_letter},
+    terminal::{Modes, Terminal},
+};
 use super::ahead::Ahead;
 use crate::lock;
 
-/// A key that no keyboard has: the editor takes it for the end of its line.
-pub(super) const BREAK: char = '\u{10fffd}';
-
-/// Another one, at which it draws its line anew.
-pub(super) const REDRAW: char = '\u{10fffc}';
-
-/// The same where the terminal has no keys, and sends whole lines.
+/// Ends the line of an editor that reads whole lines.
 const END_OF_LINE: &str = "\n";
 
-const CTRL_C: u8 = 3;
-const CTRL_D: u8 = 4;
 const CTRL_Z: u8 = 0x1a;
 const CTRL_BACKSLASH: u8 = 0x1c;
-
-/// Around a text that is pasted.
-const PASTE_BEGINS: &[u8] = b"\x1b[200~";
-const PASTE_ENDS: &[u8] = b"\x1b[201~";
-
-/// The Enter of a keypad.
-const KEYPAD_ENTER: &[u8] = b"\x1bOM";
-
-/// Have the terminal put these around it, and not any more.
-const MARKS_PASTES: &str = "\u{1b}[?2004h";
-const MARKS_NO_PASTES: &str = "\u{1b}[?2004l";
 
 /// So long the editor may take to end its line at a key that may end one. After that the key did not.
 const ENDS: Duration = Duration::from_millis(300);
@@ -90,120 +77,6 @@ struct State {
     /// When it got a key that may end that line.
     may_end: Option<Instant>,
     last: Last,
-}
-
-/// The last bytes, of which some mean more together.
-#[derive(Debug, Default)]
-struct Last {
-    bytes: VecDeque<u8>,
-    pasted: bool,
-}
-
-impl Last {
-    /// Takes the next byte.
-    fn push(&mut self, byte: u8) {
-        self.bytes.push_back(byte);
-        if self.bytes.len() > PASTE_BEGINS.len() {
-            self.bytes.pop_front();
-        }
-        if self.are(PASTE_BEGINS) {
-            self.pasted = true;
-        } else if self.are(PASTE_ENDS) {
-            self.pasted = false;
-        }
-    }
-
-    fn are(&self, bytes: &[u8]) -> bool {
-        self.bytes.iter().rev().take(bytes.len()).eq(bytes.iter().rev())
-    }
-
-    /// Whether a line may end behind them.
-    fn may_end_line(&self) -> bool {
-        let key = self.bytes.back();
-        let ends = matches!(key, Some(b'\r' | b'\n' | &CTRL_C | &CTRL_D));
-        !self.pasted && (ends || self.are(KEYPAD_ENTER))
-    }
-}
-
-/// What bytes of a terminal begin with.
-#[derive(Debug, PartialEq, Eq)]
-enum Next {
-    Letter(char),
-    /// A part of one.
-    Begun,
-    /// So many bytes that are no letter, or one that no keyboard has.
-    None(usize),
-}
-
-fn next_letter(bytes: &VecDeque<u8>) -> Next {
-    let bytes: Vec<u8> = bytes.iter().take(4).copied().collect();
-    let (valid, error) = match str::from_utf8(&bytes) {
-        Ok(valid) => (valid, None),
-        Err(error) => (
-            str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
-            Some(error.error_len()),
-        ),
-    };
-    match (valid.chars().next(), error) {
-        (Some(own @ (BREAK | REDRAW)), _) => Next::None(own.len_utf8()),
-        (Some(letter), _) => Next::Letter(letter),
-        (None, Some(Some(wrong))) => Next::None(wrong),
-        (None, _) => Next::Begun,
-    }
-}
-
-/// The terminal at which somebody sits.
-struct Terminal {
-    fd: OwnedFd,
-    /// None where it has no keys but lines.
-    modes: Option<Modes>,
-}
-
-/// How it is set.
-struct Modes {
-    before: Termios,
-    /// Keys as they come, and none of them shown.
-    keys: Termios,
-}
-
-impl Modes {
-    fn of(terminal: &OwnedFd) -> io::Result<Self> {
-        let before = tcgetattr(terminal)?;
-        let mut keys = before.clone();
-        keys.local_modes
-            .remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG | LocalModes::IEXTEN);
-        keys.input_modes
-            .remove(InputModes::BRKINT | InputModes::INPCK | InputModes::ISTRIP | InputModes::IXON);
-        keys.special_codes[SpecialCodeIndex::VMIN] = 1;
-        keys.special_codes[SpecialCodeIndex::VTIME] = 0;
-        Ok(Self { before, keys })
-    }
-}
-
-impl Terminal {
-    fn takes_keys(&self) {
-        self.set(|modes| &modes.keys, MARKS_PASTES);
-    }
-
-    fn is_as_before(&self) {
-        self.set(|modes| &modes.before, MARKS_NO_PASTES);
-    }
-
-    fn set(&self, as_in: impl Fn(&Modes) -> &Termios, and: &str) {
-        let Some(modes) = &self.modes else { return };
-        let _ = tcsetattr(&self.fd, OptionalActions::Now, as_in(modes));
-        let mut out = io::stdout().lock();
-        let _ = out.write_all(and.as_bytes()).and_then(|()| out.flush());
-    }
-}
-
-/// Sets the terminal as it was when this is dropped: a program that is ended by a signal ends in the middle of a line.
-pub(crate) struct Held(Arc<Terminal>);
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.0.is_as_before();
-    }
 }
 
 /// Keys that mean signals.
@@ -420,14 +293,14 @@ impl Inner {
             };
             let mut utf8 = [0; 4];
             let bytes = letter.encode_utf8(&mut utf8).as_bytes();
-            let (before, pasted) = (state.last.bytes.clone(), state.last.pasted);
+            let before = state.last.clone();
             bytes.iter().for_each(|byte| state.last.push(*byte));
             if state.last.may_end_line() {
                 self.may_end(state);
             }
             if !self.write(bytes) {
                 // Until the editor has read what it has.
-                state.last = Last { bytes: before, pasted };
+                state.last = before;
                 self.ends_not(state);
                 return;
             }
@@ -497,39 +370,5 @@ impl Inner {
     fn wakes(&self) {
         // A pipe that is full wakes as well.
         let _ = (&self.wake).write(b"w");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn letters_come_whole_and_what_is_none_does_not_come() {
-        let next = |bytes: &[u8]| next_letter(&bytes.iter().copied().collect());
-        assert_eq!(next(b"ab"), Next::Letter('a'));
-        assert_eq!(next("я\u{1b}".as_bytes()), Next::Letter('я'));
-        assert_eq!(next("😀".as_bytes()), Next::Letter('😀'));
-        assert_eq!(next(b"a\xff\xfe"), Next::Letter('a'));
-        assert_eq!(next(b"\xf0\x9f\x98"), Next::Begun);
-        assert_eq!(next(b"\xe4\r"), Next::None(1));
-        assert_eq!(next(b"\x80\x80"), Next::None(1));
-        assert_eq!(next(BREAK.to_string().as_bytes()), Next::None(4));
-    }
-
-    #[test]
-    fn it_is_known_where_a_line_may_end() {
-        let mut last = Last::default();
-        let mut ends = |bytes: &[u8]| {
-            bytes.iter().for_each(|byte| last.push(*byte));
-            last.may_end_line()
-        };
-        assert!(!ends(b"abc"));
-        for key in [&b"\r"[..], b"\n", b"\x03", b"\x04", b"\x1bOM", b"\x1b\r"] {
-            assert!(ends(key), "{key:?}");
-        }
-        assert!(!ends(b"OM"));
-        assert!(!ends(b"\x1b[200~one\r") && !ends(b"two\x03"));
-        assert!(!ends(b"\x1b[201~") && ends(b"\r"));
     }
 }
