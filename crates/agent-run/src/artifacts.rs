@@ -4,7 +4,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::{
-        Mutex, PoisonError,
+        Mutex,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -14,7 +14,10 @@ use agent_files::ARTIFACT_SCHEME;
 use agent_tiers::Artifacts;
 use agent_tool_core::CallId;
 
-use crate::state::{RUN_PREFIX, State};
+use crate::{
+    lock,
+    state::{RUN_PREFIX, State},
+};
 
 /// What a run kept goes so long after it began.
 const KEPT_FOR: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -44,7 +47,7 @@ impl Kept {
     }
 
     fn hold(&self, folder: &Path) -> Option<()> {
-        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut live = lock(&self.live);
         if live.is_none() {
             let path = folder.join(LIVE);
             State::write(&path, b"").ok()?;

@@ -81,12 +81,12 @@ fn main() -> ExitCode {
     })
 }
 
-/// Whoever read the output has enough of it: nothing is wrong, and there is nobody to tell.
 /// Nothing is half changed where a thread panicked with one of our locks: each guards a value that is set in one step.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whoever read the output has enough of it: nothing is wrong, and there is nobody to tell.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
     causes.any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)

@@ -1,7 +1,5 @@
 //! What a person types for the program itself.
 
-use std::sync::PoisonError;
-
 use agent_loop::{Count, Tally};
 use agent_tiers::Surface;
 use agent_tool_core::{Dispatch as _, counted};
@@ -20,6 +18,7 @@ use super::{
 };
 use crate::{
     assemble::Assembled,
+    lock,
     style::{FAINT, STRONG, in_style},
     trust::Trust,
 };
@@ -178,7 +177,7 @@ impl Looks<'_> {
             When::Turn => "; this turn is counted when it ends",
         };
         self.screen.line(&format!("{}: {}{without}", self.model, used(self.tally)));
-        let workers = self.assembled.worker_usage.lock().unwrap_or_else(PoisonError::into_inner);
+        let workers = lock(&self.assembled.worker_usage);
         for (worker, tally) in workers.iter() {
             self.screen.line(&format!("{worker}: {}", used(tally)));
         }

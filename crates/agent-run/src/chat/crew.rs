@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use agent_tiers::{Run, WaitsFor, Watcher, What};
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     columns::{fold, one_row},
-    edge,
+    edge, lock,
     style::{ADDED, ALERT, FAINT, STRONG, in_style},
     visible::readable,
 };
@@ -163,12 +163,12 @@ impl Seen {
         self.called().values_mut().for_each(|called| called.end(call_id, how));
     }
 
-    fn called(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Called>> {
-        self.called.lock().unwrap_or_else(PoisonError::into_inner)
+    fn called(&self) -> MutexGuard<'_, BTreeMap<String, Called>> {
+        lock(&self.called)
     }
 
-    fn told(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, WorkerReport>> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn told(&self) -> MutexGuard<'_, BTreeMap<String, WorkerReport>> {
+        lock(&self.told)
     }
 }
 

@@ -1,10 +1,12 @@
 //! What the model says as others are told of it: without the keys that this program knows, which a person or a command may have
 //! shown it.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use agent_loop::{TurnEvent, Watch};
 use agent_tool_core::Secrets;
+
+use crate::lock;
 
 /// Takes keys out of what a turn tells, before it is told. The turn itself goes on with what the model said.
 pub(super) struct Discreet<'a> {
@@ -21,12 +23,12 @@ impl<'a> Discreet<'a> {
 
     /// What of the text is told now.
     fn text(&self, piece: &str) -> String {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = lock(&self.held);
         self.secrets.hidden_in_pieces(&mut held, piece)
     }
 
     fn rest(&self) -> String {
-        std::mem::take(&mut *self.held.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *lock(&self.held))
     }
 
     fn tell_text(&self, text: String) {

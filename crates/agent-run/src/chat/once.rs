@@ -5,7 +5,7 @@ use std::{
     convert::Infallible,
     io::{self, Write as _},
     process::ExitCode,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
 };
 
 use agent_loop::{Agent, Conversation, Turn, TurnEvent, Watch};
@@ -24,7 +24,7 @@ use super::{
 use crate::{
     args::Printed,
     assemble::{Assembled, end_workers},
-    edge, signals,
+    edge, lock, signals,
     style::{FAINT, in_style, remark},
 };
 
@@ -243,7 +243,7 @@ impl<'a> Once<'a> {
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.seen)
     }
 
     /// Notes a call of the model's own, and what became of it where that is a refusal.

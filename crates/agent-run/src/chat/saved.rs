@@ -9,7 +9,7 @@ use std::{
     fs,
     io::{self, BufRead as _, Write as _},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use agent_loop::{Conversation, Message};
@@ -27,6 +27,7 @@ use self::{
 };
 use crate::{
     args::Chat,
+    lock,
     state::State,
     style::{FAINT, in_style, remark},
 };
@@ -247,11 +248,11 @@ impl Journal {
     }
 
     fn crew(&self) -> MutexGuard<'_, Crew> {
-        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.workers)
     }
 
     fn write(&self, line: &impl Serialize) {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = lock(&self.file);
         let Some(open) = file.as_mut() else { return };
         let line = without(&self.secrets, line).map_err(io::Error::from);
         if let Err(error) = line.and_then(|line| writeln!(open, "{line}")) {

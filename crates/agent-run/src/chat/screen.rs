@@ -4,7 +4,7 @@
 use std::{
     fmt::Write as _,
     io::{self, IsTerminal as _, Write as _},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use super::{
@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     columns::{self, cut, fold},
+    lock,
     style::{FAINT, in_style},
 };
 
@@ -155,7 +156,7 @@ impl Screen {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -1,7 +1,7 @@
 //! A turn as a person reads it: the model's text as it comes, and each call as a line with the part of its result that says most.
 
 use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
     time::{Duration, Instant},
 };
 
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     columns::{fold, one_row, with_margin},
-    edge,
+    edge, lock,
     pictures::Pictures,
     style::{ALERT, FAINT, STRONG, diff, in_style},
     visible::{piece_readable, readable},
@@ -305,7 +305,7 @@ impl Turns {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

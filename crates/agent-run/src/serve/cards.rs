@@ -1,6 +1,6 @@
 //! The host as the place where cards are shown.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use agent_tool_core::{BoxFuture, Card, CardError, CardPort, Reply};
 
@@ -8,6 +8,7 @@ use super::{
     peer::Peer,
     protocol::{CardReply, CardWithdrawn, PresentCard},
 };
+use crate::lock;
 
 /// Shows cards through `card/present`, where the host said that it can.
 #[derive(Clone, Debug)]
@@ -31,7 +32,7 @@ impl HostCards {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<(String, Why)>> {
-        self.up.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.up)
     }
 }
 

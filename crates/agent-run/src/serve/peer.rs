@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::{lines::Outbox, protocol::code};
+use crate::lock;
 
 /// Why a request was not carried out: for the protocol alone, a tool's error is a result.
 #[derive(Clone, Debug, PartialEq)]
@@ -177,7 +178,7 @@ impl Peer {
 
 impl Asked {
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, oneshot::Sender<Result<Value, RpcError>>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.waiting)
     }
 }
 
