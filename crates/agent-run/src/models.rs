@@ -16,8 +16,8 @@ const OPENAI_KEY: &str = "OPENAI_API_KEY";
 /// The variables in which every provider has its key.
 pub(crate) const PROVIDER_KEYS: [&str; 2] = [ANTHROPIC_KEY, OPENAI_KEY];
 
-/// What `--model` takes.
-const NAMES: &str = "--model takes NAME, anthropic:NAME, openai:NAME or compatible:NAME";
+/// What stands for a model.
+const NAMES: &str = "NAME, anthropic:NAME, openai:NAME or compatible:NAME";
 
 /// Names of models that OpenAI tuned for somebody begin with it.
 const OPENAI_TUNED: &str = "ft";
@@ -27,7 +27,7 @@ const KEY_CHARS: usize = 20;
 
 /// What a model is reached by. It comes from the person's own file, the environment or flags alone.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(try_from = "Written")]
 pub(crate) struct ModelConfig {
     pub provider: Provider,
     /// The model's name, as the provider has it.
@@ -42,6 +42,45 @@ pub(crate) struct ModelConfig {
     pub output: Option<u32>,
     /// Whether it takes images; it does unless this is false.
     pub images: Option<bool>,
+}
+
+/// The same as a file has it, where the name may say whose it is.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Written {
+    provider: Option<Provider>,
+    name: String,
+    url: Option<String>,
+    key: Option<String>,
+    context: Option<usize>,
+    output: Option<u32>,
+    images: Option<bool>,
+}
+
+impl TryFrom<Written> for ModelConfig {
+    type Error = anyhow::Error;
+
+    fn try_from(written: Written) -> Result<Self> {
+        let Written { provider, name, url, key, context, output, images } = written;
+        let config = |provider, name: &str| Self {
+            provider,
+            name: name.to_owned(),
+            url,
+            key,
+            context,
+            output,
+            images,
+        };
+        Ok(match (Provider::before(&name), provider) {
+            (Some((says, rest)), None) => config(says, rest),
+            (Some((says, rest)), Some(given)) if says == given => config(given, rest),
+            (_, given) => {
+                let config = config(given.unwrap_or_default(), &name);
+                config.check_colon(&name, "`name`")?;
+                config
+            }
+        })
+    }
 }
 
 /// Whose format a model speaks.
@@ -61,6 +100,12 @@ impl Provider {
         [Self::Anthropic, Self::OpenAi, Self::Compatible]
             .into_iter()
             .find(|provider| provider.as_str() == name)
+    }
+
+    /// What a name says before a colon, and what stands behind that.
+    fn before(name: &str) -> Option<(Self, &str)> {
+        let (head, rest) = name.split_once(':')?;
+        Some((Self::named(head)?, rest))
     }
 
     /// The name as configuration has it.
@@ -141,32 +186,39 @@ impl ModelConfig {
         }
     }
 
-    /// A name such as `claude-sonnet-4-5` or `openai:gpt-5`, in place of what is configured. A colon is part of a name where
-    /// names have some: on a server of the person's own, such as `qwen3:8b`, and in OpenAI's tuned models.
+    /// A name such as `claude-sonnet-4-5` or `openai:gpt-5`, in place of what is configured.
     pub(crate) fn named(&self, name: &str) -> Result<Self> {
         if name.is_empty() {
-            bail!("--model names none; {NAMES}");
+            bail!("--model names none; it takes {NAMES}");
         }
-        let split = name.split_once(':');
-        let provider = split.and_then(|(head, rest)| Some((Provider::named(head)?, rest)));
-        let Some((provider, name)) = provider else {
-            let own_server = self.provider == Provider::Compatible || self.url.is_some();
-            let is_tuned = |head: &str| self.provider == Provider::OpenAi && head == OPENAI_TUNED;
-            if let Some((head, _)) = split.filter(|(head, _)| !own_server && !is_tuned(head)) {
-                bail!(
-                    "{head:?} in --model is no provider, and no model of {} has a colon in its name; {NAMES}; a \
-                     compatible server needs its `url` in `[model]` of your own config.toml",
-                    self.provider.as_str()
-                );
-            }
+        let Some((provider, name)) = Provider::before(name) else {
+            self.check_colon(name, "--model")?;
             return Ok(Self { name: name.to_owned(), ..self.clone() });
         };
         if name.is_empty() {
-            bail!("no name stands behind the provider; {NAMES}");
+            bail!("no name stands behind the provider; --model takes {NAMES}");
         }
         let same = self.provider == provider;
         let rest = if same { self.clone() } else { Self::default() };
         Ok(Self { provider, name: name.to_owned(), ..rest })
+    }
+
+    /// Refuses a name with a colon where names have none: on no server of the person's own, such as `qwen3:8b`, and not of the
+    /// models that OpenAI tuned.
+    fn check_colon(&self, name: &str, place: &str) -> Result<()> {
+        let Some((head, _)) = name.split_once(':') else { return Ok(()) };
+        let own_server = self.provider == Provider::Compatible || self.url.is_some();
+        if own_server || self.provider == Provider::OpenAi && head == OPENAI_TUNED {
+            return Ok(());
+        }
+        let provider = self.provider.as_str();
+        if Provider::named(head).is_some() {
+            bail!("{place} says {head}, and `provider` says {provider}");
+        }
+        bail!(
+            "{head:?} in {place} is no provider, and no model of {provider} has a colon in its name; {place} takes {NAMES}; a \
+             compatible server needs its `url` in `[model]` of your own config.toml"
+        )
     }
 
     /// The model. Nothing is sent yet.
@@ -266,6 +318,34 @@ mod tests {
         {
             let refused = config.named(named).expect_err(named).to_string();
             assert!(refused.contains(NAMES), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_name_in_a_file_says_whose_it_is_as_a_flag_does() {
+        use Provider::{Anthropic, Compatible, OpenAi};
+        for (text, provider, name) in [
+            ("name = 'openai:gpt-5'", OpenAi, "gpt-5"),
+            ("name = 'openai:gpt-5'\nurl = 'http://127.0.0.1:1/v1'", OpenAi, "gpt-5"),
+            ("name = 'openai:gpt-5'\nprovider = 'openai'", OpenAi, "gpt-5"),
+            ("name = 'openai:x'\nprovider = 'compatible'\nurl = 'u'", Compatible, "openai:x"),
+            ("name = 'qwen3:8b'\nurl = 'http://127.0.0.1:1/v1'", Anthropic, "qwen3:8b"),
+            ("name = 'ft:gpt-5:me::id'\nprovider = 'openai'", OpenAi, "ft:gpt-5:me::id"),
+            ("context = 1000", Anthropic, ""),
+        ] {
+            let taken: ModelConfig = toml::from_str(text).expect(text);
+            assert_eq!((taken.provider, taken.name.as_str()), (provider, name), "{text}");
+        }
+        for (text, part) in [
+            ("name = 'qwen3:8b'", "\"qwen3\" in `name` is no provider"),
+            (
+                "name = 'openai:x'\nprovider = 'anthropic'",
+                "`name` says openai, and `provider` says",
+            ),
+            ("nmae = 'x'", "unknown field `nmae`"),
+        ] {
+            let refused = toml::from_str::<ModelConfig>(text).expect_err(text).to_string();
+            assert!(refused.contains(part), "{refused}");
         }
     }
 
