@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering},
     },
     time::Instant,
@@ -40,6 +40,8 @@ pub struct LiveCall {
     pub ms: u64,
     /// What it waits for.
     pub waits_for: WaitsFor,
+    /// How long its tool has been at work, in milliseconds: not before a gate let it through and its turn came.
+    pub works_ms: u64,
 }
 
 /// What a call that is under way waits for.
@@ -72,6 +74,7 @@ pub(crate) struct Live {
     callers: Vec<Caller>,
     since: Instant,
     waits_for: AtomicU8,
+    works_since: OnceLock<Instant>,
     over: AtomicBool,
 }
 
@@ -103,6 +106,7 @@ impl Calls {
             callers,
             since: Instant::now(),
             waits_for: AtomicU8::new(WaitsFor::Approval as u8),
+            works_since: OnceLock::new(),
             over: AtomicBool::new(false),
         });
         live.insert(id, Arc::clone(&call));
@@ -145,6 +149,9 @@ impl Calls {
 
 impl Live {
     pub(crate) fn wait_for(&self, what: WaitsFor) {
+        if what == WaitsFor::Tool {
+            self.works_since.get_or_init(Instant::now);
+        }
         self.waits_for.store(what as u8, Ordering::Relaxed);
     }
 
@@ -161,7 +168,12 @@ impl Live {
     }
 
     fn ms(&self) -> u64 {
-        u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX)
+        ms_since(self.since)
+    }
+
+    /// None where its tool was never at work.
+    fn worked_ms(&self) -> Option<u64> {
+        self.works_since.get().copied().map(ms_since)
     }
 
     fn status(&self) -> LiveCall {
@@ -171,8 +183,13 @@ impl Live {
             callers: self.callers.clone(),
             ms: self.ms(),
             waits_for: self.waits_for(),
+            works_ms: self.worked_ms().unwrap_or_default(),
         }
     }
+}
+
+fn ms_since(moment: Instant) -> u64 {
+    u64::try_from(moment.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Closes a call in the transcript, with its result or, where it is dropped first, as cancelled.
@@ -192,7 +209,7 @@ impl Open {
         if self.leave() {
             let live = &self.live;
             self.log.tell_rest(&live.id);
-            self.log.push(|| What::finished(live.id.clone(), result, live.ms()));
+            self.log.push(|| What::finished(live.id.clone(), result, live.ms(), live.worked_ms()));
         }
     }
 
@@ -216,6 +233,7 @@ impl Drop for Open {
             self.log.push(|| What::Cancelled {
                 call_id: live.id.clone(),
                 ms: live.ms(),
+                worked_ms: live.worked_ms(),
                 waited_for,
             });
         }

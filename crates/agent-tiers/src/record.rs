@@ -103,6 +103,10 @@ pub enum What {
         changes: Vec<ChangeLine>,
         /// How long it took, in milliseconds.
         ms: u64,
+        /// For how long of that its tool was at work, in milliseconds: the rest is the wait for a gate and for its turn. None where the
+        /// tool never was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        worked_ms: Option<u64>,
     },
     /// A call was cancelled before its end. Events may follow: a commit of files once begun runs
     /// to its end.
@@ -111,6 +115,9 @@ pub enum What {
         call_id: CallId,
         /// How long it had taken, in milliseconds.
         ms: u64,
+        /// For how long of that its tool was at work, in milliseconds. None where the tool never was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        worked_ms: Option<u64>,
         /// What it waited for then. A call whose tool was at work may have done a part of it, or all; any other one did nothing. None
         /// in transcripts of before.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -223,7 +230,12 @@ impl What {
     }
 
     /// The record of a call's end.
-    pub(crate) fn finished(call_id: CallId, result: &ToolResult, ms: u64) -> Self {
+    pub(crate) fn finished(
+        call_id: CallId,
+        result: &ToolResult,
+        ms: u64,
+        worked_ms: Option<u64>,
+    ) -> Self {
         let (error, parts, changes) = match result {
             Ok(output) => {
                 let changes = output.changes.iter().map(ChangeLine::from).collect();
@@ -238,7 +250,7 @@ impl What {
                 (Some(failure), Vec::new(), Vec::new())
             }
         };
-        What::Finished { call_id, ok: error.is_none(), error, parts, changes, ms }
+        What::Finished { call_id, ok: error.is_none(), error, parts, changes, ms, worked_ms }
     }
 
     /// Whether a slow reader may lose it.

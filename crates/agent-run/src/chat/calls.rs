@@ -1,6 +1,6 @@
 //! The calls of a conversation, numbered from 1, so that each can be opened.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use agent_loop::{Conversation, Message};
 use agent_tool_core::{CallId, Part};
@@ -32,7 +32,8 @@ pub(super) struct Kept {
     pub(super) code: Option<String>,
     /// Whether the person has seen the code, or a card with it.
     pub(super) code_shown: bool,
-    pub(super) began: Instant,
+    /// How long its tool was at work, once that is over.
+    pub(super) worked: Option<Duration>,
     /// What it wrote so far.
     pub(super) written: Written,
     end: Ended,
@@ -114,7 +115,7 @@ impl Calls {
             head,
             code: code_of(args),
             code_shown: false,
-            began: Instant::now(),
+            worked: None,
             written: Written::default(),
             end: Ended::Not,
         });
@@ -172,7 +173,7 @@ impl Kept {
     }
 
     pub(super) fn cut_off(&mut self) -> Duration {
-        let after = self.began.elapsed();
+        let after = self.worked.unwrap_or_default();
         self.end = Ended::CutOff(after);
         after
     }

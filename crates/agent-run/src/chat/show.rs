@@ -162,7 +162,7 @@ impl Turns {
                 live.call_id == call.id && live.waits_for == WaitsFor::Tool && live.name != ASKS
             };
             let Some(live) = live.iter().find(works) else { continue };
-            let long = Duration::from_millis(live.ms);
+            let long = Duration::from_millis(live.works_ms);
             if long < AT_WORK {
                 continue;
             }
@@ -223,7 +223,10 @@ impl Turns {
             Err(error) => error.message.clone(),
         };
         let mut state = self.state();
+        state.take_written();
         let Some(call) = state.calls.find(id) else { return };
+        // Its time at a card is the person's.
+        let took = call.worked.unwrap_or(took);
         let mut rows = self.code(call);
         call.end_with(readable(&text));
         let number = call.number;
@@ -314,11 +317,19 @@ impl State {
     fn take_written(&mut self) {
         let Some(written) = &mut self.written else { return };
         while let Some(watched) = written.try_next() {
-            if let What::Event { call_id, event: Event::Output { text }, parent: None } =
-                &watched.record.what
-                && let Some(call) = self.calls.find(call_id)
-            {
-                call.written.push(text);
+            match &watched.record.what {
+                What::Event { call_id, event: Event::Output { text }, parent: None } => {
+                    if let Some(call) = self.calls.find(call_id) {
+                        call.written.push(text);
+                    }
+                }
+                What::Finished { call_id, worked_ms, .. }
+                | What::Cancelled { call_id, worked_ms, .. } => {
+                    if let Some(call) = self.calls.find(call_id) {
+                        call.worked = Some(Duration::from_millis(worked_ms.unwrap_or_default()));
+                    }
+                }
+                _ => {}
             }
         }
     }
@@ -417,7 +428,7 @@ fn head(number: usize, name: &str, args: &Value) -> Head {
 fn of_workers(live: &[LiveCall]) -> Vec<String> {
     let long = live.iter().filter_map(|live| {
         let worker = live.callers.first().and_then(|caller| id_of(&caller.name))?;
-        let seconds = live.ms / 1_000;
+        let seconds = live.works_ms / 1_000;
         let works = live.callers.len() == 1 && live.waits_for == WaitsFor::Tool && seconds > 0;
         works.then(|| format!("{worker}: {} is at work, {seconds} s", edge::word(&live.name)))
     });

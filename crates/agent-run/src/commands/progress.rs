@@ -45,7 +45,7 @@ impl<'a> Telling<'a> {
             self.told.retain(|id, _| live.iter().any(|call| call.call_id == *id));
             // A call that waits for a person, or for its turn, is not at work.
             for call in live.iter().filter(|call| call.waits_for == WaitsFor::Tool) {
-                if u128::from(call.ms) >= QUIET.as_millis() {
+                if u128::from(call.works_ms) >= QUIET.as_millis() {
                     self.tell_of(call);
                 }
             }
@@ -129,5 +129,5 @@ struct Told {
 }
 
 fn at_work(call: &LiveCall) -> String {
-    format!("{} is at work, {} s", call.name, call.ms / 1_000)
+    format!("{} is at work, {} s", call.name, call.works_ms / 1_000)
 }

@@ -1,11 +1,16 @@
 //! What a person is told of a conversation: which one it is, what it used, what became of what was cut off.
 
-use std::process::{Command, Stdio};
+use std::{
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
 
 use agent_testkit::model::{Rule, Usage};
 use serde_json::{Value, json};
 
 use crate::{
+    cards::{done, write},
     chat::{once, talking, when},
     tmux::Terminal,
 };
@@ -115,4 +120,24 @@ fn a_loop_of_the_model_is_said_once() {
     let screen = terminal.shows("stopped: search was called 8 times");
     assert_eq!(screen.matches("with the same result; the model is told").count(), 1, "{screen}");
     assert!(screen.contains("search came 3 times"), "{screen}");
+}
+
+/// The clock of a call counts its tool's work, and not how long somebody thought about its card.
+#[test]
+fn the_time_at_a_card_is_not_the_calls() {
+    let (home, _server) = talking(&[], vec![when("change", write("one.txt")), done()]);
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("chat");
+    terminal.says("change");
+    // A card takes no key before that.
+    terminal.until_card();
+    thread::sleep(Duration::from_millis(1_100));
+    let answered = Instant::now();
+    terminal.types("y");
+    let screen = terminal.shows("All is said.");
+    let since = answered.elapsed().as_secs_f64();
+    let end = screen.lines().find(|line| line.starts_with("[1] write: ")).expect("an end");
+    let took = end.rsplit_once(", ").and_then(|(_, took)| took.strip_suffix(" s"));
+    let took: f64 = took.and_then(|took| took.parse().ok()).expect(end);
+    assert!(took <= since + 0.1, "{end} of {since} s");
 }

@@ -215,6 +215,32 @@ async fn a_surface_that_became_plan_in_the_meantime_refuses_a_later_allow() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_time_of_a_tool_is_told_apart_from_the_wait_before_it() {
+    let (tool, _count) = counts("change", Tier::Write);
+    let (port, mut cards) = person();
+    let run = asked([tool], &port);
+    let mut watcher = run.watch();
+    for (answer, works) in [("allow_once", true), ("reject_once", false)] {
+        let result = spawn(&run, "change", json!({}));
+        let shown = card(&mut cards).await;
+        std::thread::sleep(Duration::from_millis(50));
+        let live = &run.live_calls()[0];
+        assert!(live.ms >= 50 && live.works_ms == 0, "{live:?}");
+        shown.choose(answer);
+        assert_eq!(result.await.expect("no panic").is_ok(), works);
+        let ended = std::iter::from_fn(|| watcher.try_next()).find_map(|watched| {
+            match watched.record.what {
+                What::Finished { ms, worked_ms, .. } => Some((ms, worked_ms)),
+                _ => None,
+            }
+        });
+        let (ms, worked_ms) = ended.expect("it ended");
+        assert_eq!(worked_ms.is_some(), works);
+        assert!(ms >= 50 + worked_ms.unwrap_or_default(), "{ms} {worked_ms:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_tool_that_was_replaced_while_a_card_waited_is_not_called() {
     let (old, old_count) = counts("change", Tier::Write);
     let (new, new_count) = counts("change", Tier::Write);
