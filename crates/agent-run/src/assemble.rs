@@ -49,6 +49,8 @@ pub(crate) struct Assembled {
     pub debugger: Debugger,
     pub interpreters: Interpreters,
     pub shell: Shell,
+    /// Where all cards of the run wait for their turn.
+    pub cards: CardQueue,
     /// The external servers with their tools.
     pub mcp: Bridge,
     /// The background workers; none where vibe mode was not wished for.
@@ -221,6 +223,7 @@ pub(crate) async fn assemble(config: &Config, wishes: Wishes) -> Result<Assemble
         debugger,
         interpreters,
         shell,
+        cards,
         mcp,
         workers,
         worker_usage,

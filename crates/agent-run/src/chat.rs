@@ -165,6 +165,7 @@ async fn begin(options: &Options, chat: &Chat) -> Result<ExitCode> {
             turns.journal().stage(call, stage);
         }
     });
+    cards.counts_by(assembled.cards.waiting());
     let agent = agent(&assembled, model);
     if let Some(workers) = assembled.workers.clone() {
         cards.briefs_by(move |id| workers.brief(id));

@@ -139,15 +139,20 @@ pub(crate) fn card_rows(card: &Card, columns: Option<usize>) -> Vec<String> {
         rows.extend(with_margin(&in_style(FAINT, said).to_string(), columns, &margin));
     }
     if card.waiting > 0 {
-        let said = match card.waiting {
-            1 => "1 more card waits behind this one".to_owned(),
-            more => format!("{more} more cards wait behind this one"),
-        };
-        rows.extend(with_margin(&in_style(FAINT, said).to_string(), columns, &margin));
+        let said = in_style(FAINT, waiting(card.waiting)).to_string();
+        rows.extend(with_margin(&said, columns, &margin));
     }
     let foot = in_style(style, "└ ").to_string();
     rows.extend(hanging(&prompt(card), FAINT, columns, (&foot, FURTHER)));
     rows
+}
+
+/// Says that so many cards wait behind the one that is up.
+pub(crate) fn waiting(count: usize) -> String {
+    match count {
+        1 => "1 more card waits behind this one".to_owned(),
+        more => format!("{more} more cards wait behind this one"),
+    }
 }
 
 /// A text in rows, of which the first has a margin of its own.

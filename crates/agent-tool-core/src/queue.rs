@@ -20,6 +20,12 @@ impl CardQueue {
         Self { port, line: Line::default() }
     }
 
+    /// Counts the cards that wait behind the one that is up, whenever it is called. It may outlive the queue and its port.
+    pub fn waiting(&self) -> impl Fn() -> usize + Send + Sync + use<> {
+        let line = self.line.clone();
+        move || line.places().saturating_sub(1)
+    }
+
     /// Shows a card in its turn and calls `shown` when it goes up, which is when a timer begins and
     /// when the card's `expires_at` is known. Where nobody is connected any more when its turn
     /// comes, the card is not shown and comes back withdrawn.
@@ -32,12 +38,13 @@ impl CardQueue {
         mut card: Card,
         shown: impl FnOnce(&mut Card) + Send,
     ) -> Result<Reply, CardError> {
+        let waiting = self.waiting();
         let place = self.line.join();
         place.turn().await;
         if !self.port.connected() {
             return Ok(Reply::Withdrawn);
         }
-        card.waiting = self.line.places().saturating_sub(1);
+        card.waiting = waiting();
         shown(&mut card);
         let reply = self.port.present(card.clone().for_person()).await?;
         card.check(&reply)?;

@@ -21,7 +21,7 @@ use tokio::sync::{Notify, oneshot};
 use self::{
     gone::Gone,
     pause::{BEGUN_BEFORE, Before, Waited},
-    shown::Up,
+    shown::{LOOK, Up},
 };
 use super::{
     editor::{For, Line, LineEditor},
@@ -85,6 +85,8 @@ struct Inner {
     opens: Mutex<Option<Opens>>,
     /// What a worker of an id was spawned for.
     briefs: Mutex<Option<Briefs>>,
+    /// How many cards wait behind the one that is up.
+    counts: Mutex<Option<Counts>>,
     /// Notes that a call of the agent's waits for leave, and that it does not any more.
     stages: Mutex<Option<Arc<Stages>>>,
     /// The calls whose permission was asked for: what they would do was shown.
@@ -108,6 +110,8 @@ enum Asking {
 type Opens = Box<dyn Fn(Option<usize>) + Send>;
 
 type Briefs = Box<dyn Fn(&str) -> Option<Arc<str>> + Send>;
+
+type Counts = Box<dyn Fn() -> usize + Send>;
 
 type Stages = dyn Fn(&CallId, Stage) + Send + Sync;
 
@@ -150,6 +154,7 @@ impl ChatCards {
             ends_with: Mutex::new(None),
             opens: Mutex::new(None),
             briefs: Mutex::new(None),
+            counts: Mutex::new(None),
             stages: Mutex::new(None),
             shown: Mutex::default(),
             up: Mutex::default(),
@@ -348,6 +353,11 @@ impl ChatCards {
         *lock(&self.inner.briefs) = Some(Box::new(briefs));
     }
 
+    /// Has this say how many cards wait behind the one that is up.
+    pub(crate) fn counts_by(&self, counts: impl Fn() -> usize + Send + 'static) {
+        *lock(&self.inner.counts) = Some(Box::new(counts));
+    }
+
     /// Has this note how far calls are that wait for leave.
     pub(crate) fn notes_stages_by(&self, notes: impl Fn(&CallId, Stage) + Send + Sync + 'static) {
         *lock(&self.inner.stages) = Some(Arc::new(notes));
@@ -367,9 +377,14 @@ impl ChatCards {
         inner.show(&card);
         inner.screen.line("type /answer and what you would answer, or /answer s to skip");
         let mut gone = Gone::unless_answered(inner, &card);
-        let (answer, reply) = oneshot::channel();
+        let (answer, mut reply) = oneshot::channel();
         *lock(&inner.waiting) = Some(Waiting { card, answer, shown });
-        let reply = reply.await.unwrap_or(Reply::Withdrawn);
+        let reply = loop {
+            tokio::select! {
+                reply = &mut reply => break reply.unwrap_or(Reply::Withdrawn),
+                () = tokio::time::sleep(LOOK) => inner.tell_of_more(),
+            }
+        };
         gone.answered = true;
         reply
     }

@@ -230,6 +230,27 @@ fn one_reader_has_the_keyboard_at_a_time() {
     assert!(said("hello") && !said("y"), "an answer to a card was said to the model");
 }
 
+#[test]
+fn a_card_that_is_up_says_that_another_came_to_wait_behind_it() {
+    let gate = tempfile::tempdir().expect("a folder");
+    let (home, _server) = delegating(&gate, write("two.txt"));
+    let Some(terminal) = Terminal::open(&home) else { return };
+    delegate(&terminal);
+    lets(&gate, "worker");
+    let screen = terminal.until_card();
+    assert!(!screen.contains("behind this one"), "{screen}");
+    lets(&gate, "agent");
+    terminal.shows("\n1 more card waits behind this one\n");
+    terminal.until_card();
+    terminal.types("n");
+    terminal.shows("create `two.txt`");
+    let screen = terminal.until_card();
+    assert_eq!(screen.matches("behind this one").count(), 1, "{screen}");
+    terminal.types("y");
+    terminal.until_file(&home.checkout.path().join("two.txt"), |bytes| bytes == b"new");
+    assert!(!home.checkout.path().join("one.txt").exists());
+}
+
 /// Ctrl-C at a worker's card while the agent's waits behind it.
 #[test]
 fn a_card_that_was_never_up_is_not_said_to_be_gone_and_its_call_did_not_run() {

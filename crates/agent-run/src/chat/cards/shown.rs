@@ -17,7 +17,7 @@ use crate::{
     columns::with_margin,
     edge, lock,
     state::State,
-    terminal::{FURTHER, MARGIN, card_rows},
+    terminal::{FURTHER, MARGIN, card_rows, waiting},
     visible::{in_full, readable, visible},
 };
 
@@ -27,8 +27,9 @@ const PROMPT: &str = "answer> ";
 /// So many rows of a card are an empty one and its head.
 const HEAD: usize = 2;
 
-/// A terminal that keeps its width for so long is not being resized any more.
-const RESIZED: Duration = Duration::from_millis(250);
+/// So often it is looked what became of the terminal and of the cards behind. A terminal that keeps its width for so long is not
+/// being resized any more.
+pub(super) const LOOK: Duration = Duration::from_millis(250);
 
 /// The card that is up.
 #[derive(Clone)]
@@ -86,6 +87,7 @@ impl Inner {
     /// rows anywhere, and a row of somebody else's could begin at the left edge then.
     /// Where it was asked before, keys from before that moment were for this card.
     pub(super) async fn line_at(&self, asked: Option<Instant>) -> Line {
+        self.tell_of_more();
         let purpose = For::Card(asked);
         let mut line = pin!(self.editor.line(PROMPT, purpose, self.screen.typing()));
         let mut shown = self.screen.columns();
@@ -93,7 +95,7 @@ impl Inner {
         loop {
             tokio::select! {
                 line = &mut line => return line,
-                () = tokio::time::sleep(RESIZED) => {}
+                () = tokio::time::sleep(LOOK) => self.tell_of_more(),
             }
             let columns = self.screen.columns();
             if columns != shown && columns == before {
@@ -101,6 +103,15 @@ impl Inner {
                 shown = columns;
             }
             before = columns;
+        }
+    }
+
+    /// Says how many cards wait behind the one that is up, where more do than it was said of.
+    pub(super) fn tell_of_more(&self) {
+        let count = lock(&self.counts).as_ref().map_or(0, |counts| counts());
+        let said = lock(&self.up).as_mut().map(|up| std::mem::replace(&mut up.card.waiting, count));
+        if said.is_some_and(|said| said < count) {
+            self.screen.aside(&waiting(count));
         }
     }
 
