@@ -414,9 +414,7 @@ fn after_a_kill_at_a_card_it_is_known_that_nothing_was_done() {
     terminal.agent_run("chat");
     terminal.says("work");
     terminal.until_card();
-    let agent = terminal.child().to_string();
-    let killed = std::process::Command::new("kill").args(["-9", &agent]).status();
-    assert!(killed.expect("it runs").success());
+    terminal.signals("-9");
     terminal.shows("status 137");
     // The line editor left the terminal as it had set it.
     terminal.begins("stty sane; clear");

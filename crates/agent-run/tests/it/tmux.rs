@@ -137,6 +137,13 @@ impl<'a> Terminal<'a> {
         self.tmux(&["send-keys", "Enter"]);
     }
 
+    /// Sends the program in the terminal a signal, such as `-INT`.
+    pub(crate) fn signals(&self, signal: &str) {
+        let child = self.child().to_string();
+        let sent = Command::new("kill").args([signal, &child]).status();
+        assert!(sent.expect("it runs").success());
+    }
+
     /// The process that the terminal's shell runs in the foreground.
     pub(crate) fn child(&self) -> u32 {
         let shell = self.tmux(&["display-message", "-p", "#{pane_pid}"]);

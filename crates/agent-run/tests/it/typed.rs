@@ -1,11 +1,13 @@
 //! What is typed in one burst, and where a card is that goes away: nothing of it is lost, and nothing answers another card.
 
-use agent_testkit::model::Rule;
+use agent_testkit::model::{ModelServer, Rule};
 use serde_json::json;
+use tempfile::TempDir;
 
 use crate::{
     cards::{delegate, delegating, done, kill, lets, spawn, with_workers, write},
     chat::{talking, when},
+    home::Home,
     tmux::Terminal,
 };
 
@@ -13,6 +15,21 @@ use crate::{
 fn burst(terminal: &Terminal, lines: &[&str]) {
     let keys = lines.iter().flat_map(|line| [*line, "Enter"]);
     terminal.tmux(&["send-keys"].into_iter().chain(keys).collect::<Vec<_>>());
+}
+
+/// A model that spawns two workers, which ask to write `one.txt` once `one` is let and `two.txt` once `two` is. It kills the first once
+/// `kill` is let, and ends its turn once `end` is.
+fn with_two_workers(gate: &TempDir) -> (Home, ModelServer) {
+    let file = |name: &str| Some(gate.path().join(name));
+    let two = json!({"brief": "make two", "label": "two", "tier": "fast"});
+    with_workers(vec![
+        when("make one", Rule { until_file: file("one"), ..write("one.txt") }),
+        when("make two", Rule { until_file: file("two"), ..write("two.txt") }),
+        when("delegate", spawn("one").and_call("vibe_spawn", two)),
+        when("is running", Rule { until_file: file("kill"), ..kill() }),
+        when("killed", Rule { until_file: file("end"), ..Rule::text("All is said.") }),
+        done(),
+    ])
 }
 
 #[test]
@@ -90,21 +107,7 @@ fn the_prompt_of_a_card_that_is_gone_is_the_conversations() {
 #[test]
 fn the_next_card_is_answered_where_the_one_before_it_went_away() {
     let gate = tempfile::tempdir().expect("a folder");
-    let file = |name: &str| Some(gate.path().join(name));
-    let (home, _server) = with_workers(vec![
-        when("make one", Rule { until_file: file("one"), ..write("one.txt") }),
-        when("make two", Rule { until_file: file("two"), ..write("two.txt") }),
-        when(
-            "delegate",
-            spawn("one").and_call(
-                "vibe_spawn",
-                json!({"brief": "make two", "label": "two", "tier": "fast"}),
-            ),
-        ),
-        when("is running", Rule { until_file: file("kill"), ..kill() }),
-        when("killed", Rule { until_file: file("end"), ..Rule::text("All is said.") }),
-        done(),
-    ]);
+    let (home, _server) = with_two_workers(&gate);
     let Some(terminal) = Terminal::open(&home) else { return };
     delegate(&terminal);
     terminal.shows("[2] vibe_spawn: ");
@@ -187,21 +190,7 @@ fn a_card_is_shown_again_where_the_terminal_gets_another_width() {
 #[test]
 fn a_line_that_was_begun_at_one_card_does_not_answer_the_next_one() {
     let gate = tempfile::tempdir().expect("a folder");
-    let file = |name: &str| Some(gate.path().join(name));
-    let (home, _server) = with_workers(vec![
-        when("make one", Rule { until_file: file("one"), ..write("one.txt") }),
-        when("make two", Rule { until_file: file("two"), ..write("two.txt") }),
-        when(
-            "delegate",
-            spawn("one").and_call(
-                "vibe_spawn",
-                json!({"brief": "make two", "label": "two", "tier": "fast"}),
-            ),
-        ),
-        when("is running", Rule { until_file: file("kill"), ..kill() }),
-        when("killed", Rule { until_file: file("end"), ..Rule::text("All is said.") }),
-        done(),
-    ]);
+    let (home, _server) = with_two_workers(&gate);
     let Some(terminal) = Terminal::open(&home) else { return };
     delegate(&terminal);
     terminal.shows("[2] vibe_spawn: ");
@@ -305,9 +294,7 @@ fn a_signal_from_outside_at_a_card_is_ctrl_c_there() {
     terminal.agent_run("chat");
     terminal.says("change");
     terminal.until_card();
-    let agent = terminal.child().to_string();
-    let sent = std::process::Command::new("kill").args(["-INT", &agent]).status();
-    assert!(sent.expect("it runs").success());
+    terminal.signals("-INT");
     terminal.shows("Ctrl-C once more within 5 s leaves");
     terminal.says("go on");
     terminal.shows("All is said.");
