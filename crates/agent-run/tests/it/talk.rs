@@ -1,6 +1,6 @@
 //! What a person meets in a conversation: calls that are cut off, what they type meanwhile, what they come back to.
 
-use std::{fs, process::Command, time::Duration};
+use std::{fs, time::Duration};
 
 use agent_testkit::model::{Break, How, Rule, When};
 use serde_json::json;
@@ -393,8 +393,7 @@ fn after_a_kill_it_is_said_what_was_cut_off() {
     terminal.agent_run("--approve all chat");
     terminal.says("work on it");
     terminal.shows("[2] shell is at work");
-    let agent = terminal.child().to_string();
-    assert!(Command::new("kill").args(["-9", &agent]).status().expect("it runs").success());
+    terminal.signals("-9");
     terminal.shows("status 137");
     terminal.presses("C-c");
     terminal.types("stty sane; clear");

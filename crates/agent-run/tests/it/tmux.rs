@@ -145,7 +145,7 @@ impl<'a> Terminal<'a> {
     }
 
     /// The process that the terminal's shell runs in the foreground.
-    pub(crate) fn child(&self) -> u32 {
+    fn child(&self) -> u32 {
         let shell = self.tmux(&["display-message", "-p", "#{pane_pid}"]);
         let path = format!("/proc/{0}/task/{0}/children", shell.trim());
         let children = fs::read_to_string(path).expect("its children");
