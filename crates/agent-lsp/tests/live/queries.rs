@@ -10,13 +10,13 @@ pub(crate) async fn places_and_words_of_a_symbol(live: &'static Live) {
     let language = live.language;
     let at = (language.main, language.uses);
 
-    let hover = session.ask("hover", at, language.function).await;
+    let hover = session.ask_until_read("hover", at, language.function).await;
     assert_eq!(hover["evidence"], "confirmed", "{hover:#}");
     let contents = hover["contents"].as_str().unwrap();
     assert!(contents.contains(language.function), "{contents}");
     assert!(contents.contains(language.documented), "{contents}");
 
-    let definition = session.ask("definition", at, language.function).await;
+    let definition = session.ask_until_read("definition", at, language.function).await;
     assert_eq!(
         definition["resolved"],
         json!({
@@ -47,7 +47,9 @@ pub(crate) async fn places_and_words_of_a_symbol(live: &'static Live) {
 pub(crate) async fn every_use_is_named(live: &'static Live) {
     let session = Session::new(live);
     let language = live.language;
-    let found = session.ask("references", (language.main, language.uses), language.function).await;
+    let found = session
+        .ask_until_read("references", (language.main, language.uses), language.function)
+        .await;
     let mut expected: Vec<_> = language.references.iter().map(|at| place(&session, *at)).collect();
     expected.sort();
     assert_eq!(places(&found), expected, "{found:#}");

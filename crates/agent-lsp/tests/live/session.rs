@@ -5,7 +5,7 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use agent_edits::Edits;
@@ -131,6 +131,17 @@ impl Session {
         match self.call(args.clone()).await {
             Ok(output) => output.data,
             Err(error) => panic!("{args}: {error}"),
+        }
+    }
+
+    /// Asks again where the server began to read the project anew while it answered, as rust-analyzer does more than once.
+    pub(crate) async fn ask_until_read(&self, action: &str, at: At, symbol: &str) -> Value {
+        let until = Instant::now() + LONG;
+        loop {
+            let answer = self.ask(action, at, symbol).await;
+            if answer["evidence"] != "still_indexing" || Instant::now() >= until {
+                return answer;
+            }
         }
     }
 
