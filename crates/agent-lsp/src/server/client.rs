@@ -275,9 +275,12 @@ impl Client {
     {
         let answer = self.ask_again::<R>(params, deadline).await?;
         let hands_on = self.start.row.ready == Ready::Tsserver;
-        if hands_on && is_empty(&answer) && self.tsserver_is_dead(deadline).await {
-            self.connection.give_up_for(CallError::InnerEnded);
-            return Err(CallError::InnerEnded);
+        if hands_on && is_empty(&answer) {
+            let lives = self.tsserver_lives(deadline).await;
+            if let Err(CallError::InnerEnded) = lives {
+                self.connection.give_up_for(CallError::InnerEnded);
+            }
+            lives?;
         }
         Ok(answer)
     }

@@ -162,6 +162,10 @@ impl Connection {
     where
         R: Request<Params = Value, Result = Value>,
     {
+        // It may live on for a while, and answer.
+        if *self.ended.borrow() {
+            return Err(self.given_up().unwrap_or(CallError::Stopped));
+        }
         if let Some(Queued { bytes, stalled, .. }) = self.stuck() {
             return Err(CallError::Stuck { bytes, long: stalled });
         }

@@ -25,6 +25,9 @@ const DIAGNOSTICS: [&str; 2] = ["syntacticDiagnosticsSync", "semanticDiagnostics
 /// What loads the project of a file before it is answered.
 const PROJECT: &str = "projectInfo";
 
+/// What stands in an error of tsserver's own.
+const REFUSES: &str = "TypeScript Server Error";
+
 /// How long it is asked whether it has noticed that a file is gone: its slowest timer is much faster.
 const NOTICES_GONE_WITHIN: Duration = Duration::from_secs(10);
 
@@ -87,20 +90,30 @@ impl Client {
             let is_new = !self.tsserver().loaded.contains(&file);
             if is_new {
                 let args = json!({ "file": self.path(&file), "needFileNameList": false });
-                if let Some(Ok(_)) = self.ask_tsserver(PROJECT, args, deadline).await {
+                if let Some(Ok(answer)) = self.ask_tsserver(PROJECT, args, deadline).await
+                    && !answer["body"].is_null()
+                {
                     self.tsserver().loaded.insert(file);
                 }
             }
         }
     }
 
-    /// Whether tsserver is dead while the server that started it lives: that one answers every question with
-    /// nothing then, and says so to nobody.
-    pub(super) async fn tsserver_is_dead(&self, deadline: Instant) -> bool {
-        let Some(file) = self.open_files().into_iter().next() else { return false };
+    /// Whether tsserver lives, as far as it can be asked. Where it is dead, the server that started it answers every question with
+    /// nothing, and says so to nobody.
+    ///
+    /// # Errors
+    ///
+    /// That it is dead, or why it is not known.
+    pub(super) async fn tsserver_lives(&self, deadline: Instant) -> Result<(), CallError> {
+        let Some(file) = self.open_files().into_iter().next() else { return Ok(()) };
         let args = json!({ "file": self.path(&file), "needFileNameList": false });
-        let answer = self.ask_tsserver(PROJECT, args, deadline).await;
-        matches!(answer, Some(Ok(answer)) if answer["body"].is_null())
+        match self.ask_tsserver(PROJECT, args, deadline).await {
+            Some(Ok(answer)) if answer["body"].is_null() => Err(CallError::InnerEnded),
+            Some(Err(CallError::Refused { message, .. })) if message.contains(REFUSES) => Ok(()),
+            Some(Err(error)) => Err(error),
+            Some(Ok(_)) | None => Ok(()),
+        }
     }
 
     async fn ask_tsserver(

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     fixture::{CHECK, Checkout, ON_SAVE, PATIENCE, PULL, Setup, new_of, row, state_of, woven},
-    writes::{CHANGE, CLEAN, SAVE},
+    writes::{CHANGE, SAVE},
 };
 
 // spec: LSP-13, LSP-16
@@ -194,6 +194,8 @@ pub(crate) async fn until_late(checkout: &Checkout) -> String {
     }
 }
 
+const FOUND_NONE: &str = "no errors or warnings in what was written";
+
 // spec: LSP-14, LSP-16
 pub(crate) async fn what_settles_late_is_dropped_when_the_file_was_written_again() {
     let late = Rule::on(CHANGE).nth(Nth::Only(1)).then([
@@ -211,7 +213,8 @@ pub(crate) async fn what_settles_late_is_dropped_when_the_file_was_written_again
     // What is waited for may look at the second text before its write does, and says the same of it.
     let is_clean = |written: &ToolOutput| {
         let text = woven(written);
-        assert!(text.ends_with(CLEAN) && !text.contains("of the text before"), "{text}");
+        // How far the other files were looked at is a matter of time.
+        assert!(text.contains(FOUND_NONE) && !text.contains("of the text before"), "{text}");
     };
     is_clean(&checkout.write("a.toy", "def area\n#\n").await);
     // It is published, and nobody is told.

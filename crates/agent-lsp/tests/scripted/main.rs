@@ -110,6 +110,7 @@ fn main() {
             a_search_over_several_servers_says_which_evidence_it_has
             an_answer_that_is_out_of_date_is_asked_for_again
             what_is_empty_because_the_inner_server_is_dead_is_no_answer
+            what_is_empty_is_no_answer_where_the_inner_server_cannot_be_asked
             what_a_server_cannot_do_is_said
             what_a_server_registers_a_little_later_is_asked_for
             a_file_that_was_changed_behind_our_back_is_sent_first

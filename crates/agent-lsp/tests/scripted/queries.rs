@@ -468,11 +468,39 @@ pub(crate) async fn what_is_empty_because_the_inner_server_is_dead_is_no_answer(
         assert_eq!((error.kind, error.code.as_ref()), (ErrorKind::Failed, "server_failed"));
         let said = "toy: its tsserver ended, so it was ended too; ask again";
         assert_eq!(error.message, said, "{args}");
+        // It lives on for a moment, and is asked nothing.
+        let error = checkout.call("lsp", args.clone()).await.unwrap_err();
+        assert_eq!(error.message, said, "{args}");
+        assert_eq!(checkout.log().calls(method).len(), 1, "{args}");
         // Another one is started in its place.
         checkout.until_state("toy", "crashed").await;
         tokio::time::sleep(Duration::from_millis(60)).await;
         checkout.diagnostics("a.toy").await;
         assert_eq!(checkout.log().started().len(), 2, "{args}");
+    }
+}
+
+// spec: LSP-07, LSP-16
+// report: D18
+pub(crate) async fn what_is_empty_is_no_answer_where_the_inner_server_cannot_be_asked() {
+    let command = "workspace/executeCommand";
+    let carries = json!({ "commands": ["typescript.tsserverRequest"] });
+    let own = "<semantic> TypeScript Server Error (5.9.2)\nNo Project.";
+    for (refusal, lives) in [("write EPIPE", false), (own, true)] {
+        let script = Script::toy("toy", Toy::push())
+            .capabilities(json!({ "executeCommandProvider": carries.clone() }))
+            .on(command, [Step::fail(1, refusal)])
+            .on(REFERENCES, [Step::reply(json!([]))]);
+        let checkout = Setup::new([row(script)
+            .ready("tsserver")
+            .wait(r#"{ class = "tsserver_sync", settle_ms = 0 }"#)])
+        .file("a.toy", "def area\narea\n")
+        .make();
+        let args = json!({ "action": "references", "file": "a.toy", "line": 2, "symbol": "area" });
+        match checkout.call("lsp", args).await {
+            Ok(found) => assert!(lives && found.data["total"] == 0, "{}", found.joined_text()),
+            Err(error) => assert!(!lives && error.message.contains(refusal), "{error}"),
+        }
     }
 }
 

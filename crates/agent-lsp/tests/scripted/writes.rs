@@ -38,9 +38,6 @@ pub(crate) fn ways() -> [(&'static str, Toy, &'static str); 5] {
     ]
 }
 
-/// What a write says, if no more than that it broke nothing.
-pub(crate) const CLEAN: &str = "no errors or warnings in what was written, confirmed";
-
 // spec: LSP-13, LSP-14
 // report: D2
 pub(crate) async fn a_write_tells_what_it_broke_and_what_it_fixed() {
