@@ -1,5 +1,6 @@
 //! What a line is, and what is wrong with it.
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{Id, LINE_BYTES, VERSION, strict};
@@ -76,15 +77,24 @@ pub(crate) fn read(line: &[u8]) -> Incoming {
     }
 }
 
+/// The id of a message whose other fields may hold texts that are no Unicode.
+#[derive(Deserialize)]
+struct Addressed {
+    id: Value,
+}
+
 /// Who asked is told where a less strict reader finds the id.
 fn unread(line: &[u8], error: &serde_json::Error) -> Incoming {
-    match serde_json::from_slice::<Value>(line) {
+    let (id, fault) = match serde_json::from_slice::<Value>(line) {
         Ok(mut message) => {
-            let id = message.get_mut("id").map(Value::take).filter(is_id);
-            Incoming::Fault(id, Fault::request(&error.to_string()))
+            (message.get_mut("id").map(Value::take), Fault::request(&error.to_string()))
         }
-        Err(error) => Incoming::Fault(None, Fault::parse(&error)),
-    }
+        Err(error) => {
+            let addressed = serde_json::from_slice::<Addressed>(line);
+            (addressed.ok().map(|addressed| addressed.id), Fault::parse(&error))
+        }
+    };
+    Incoming::Fault(id.filter(is_id), fault)
 }
 
 fn notification(method: &str, mut params: Map<String, Value>) -> Incoming {
@@ -142,7 +152,7 @@ impl Fault {
     }
 
     fn parse(error: &serde_json::Error) -> Self {
-        Self::new(-32700, format!("the line is no JSON: {error}"))
+        Self::new(-32700, format!("the line cannot be read as JSON: {error}"))
     }
 
     pub(crate) fn too_long() -> Self {

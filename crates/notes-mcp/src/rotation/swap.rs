@@ -25,6 +25,9 @@ use crate::{
 /// The empty file that takes the log's place, and after that, for a moment, the old log.
 const NEXT: &str = "next";
 
+/// What is said where it is not known which files there are.
+const LOOK: &str = "cannot look at the log's folder";
+
 /// How far a rotation came, as the files show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
@@ -40,17 +43,18 @@ pub(crate) enum Progress {
 /// The fingerprint is of no use once the link is made, since making it changed the log's time of change.
 pub(crate) fn progress(logs: &Logs, record: &Record) -> Result<Progress, Refusal> {
     let expected = Some(record.log.identity());
-    if record.phase != Phase::Applying || identity(logs, &record.archive)? != expected {
+    let is_it = |name| Ok(identity(logs, name).map_err(|error| failed(LOOK, error))? == expected);
+    if record.phase != Phase::Applying || !is_it(&record.archive)? {
         return Ok(Progress::None);
     }
-    Ok(if identity(logs, LOG)? == expected { Progress::Linked } else { Progress::Replaced })
+    Ok(if is_it(LOG)? { Progress::Linked } else { Progress::Replaced })
 }
 
 /// Makes the empty file that will take the log's place, with the log's mode and owner. Where it cannot be the application's own, the
 /// application could not write to it: then nothing is begun.
 pub(crate) fn prepare(logs: &Logs, state: &State) -> Result<(), Refusal> {
     let cannot = |error: io::Error| failed("cannot make the empty log", error);
-    let old = stat(logs, LOG)?.ok_or_else(changed)?;
+    let old = stat(logs, LOG).map_err(|error| failed(LOOK, error))?.ok_or_else(changed)?;
     let flags = OFlags::WRONLY | OFlags::EXCL;
     let mode = Mode::from_raw_mode(0o600);
     let file = platform::create_file(state, NEXT, flags, mode).map_err(cannot)?;
@@ -89,7 +93,8 @@ pub(crate) fn replace(
     site: &Site,
 ) -> Result<(), Refusal> {
     let ours = Some(record.log.identity());
-    if identity(logs, &record.archive)? != ours || identity(logs, LOG)? != ours {
+    let is_ours = |name| Ok(identity(logs, name).map_err(|error| half_done(LOOK, error))? == ours);
+    if !is_ours(&record.archive)? || !is_ours(LOG)? {
         take_back(logs, record)?;
         return Err(changed());
     }
@@ -129,23 +134,34 @@ pub(crate) fn left<'a>(
 /// Puts away what is left under the name of the empty file: by this rotation, or by one that was cut off. What is neither the
 /// empty file nor an archive is kept as one, whatever their number.
 pub(crate) fn clear(logs: &Logs, state: &State, may_be: Left, site: &Site) -> Result<(), Refusal> {
-    let Some(left) = stat(state, NEXT)? else { return Ok(()) };
-    let numbers = logs.archives().map_err(|error| failed("cannot list the archives", error))?;
+    let cannot = match may_be {
+        Left::Prepared => failed,
+        Left::OfTheLogsPlace => half_done,
+    };
+    let Some(left) = stat(state, NEXT).map_err(|error| cannot(LOOK, error))? else {
+        return Ok(());
+    };
+    let numbers = logs.archives().map_err(|error| cannot("cannot list the archives", error))?;
     let mut known = may_be == Left::Prepared && left.st_size == 0;
     for number in &numbers {
-        known |= identity(logs, &archive_name(*number))? == Some(Identity::of(&left));
+        let archive = identity(logs, &archive_name(*number));
+        let archive = archive.map_err(|error| cannot(LOOK, error))?;
+        known |= archive == Some(Identity::of(&left));
     }
     if !known {
-        let name = keep(logs, state, numbers.last().map_or(1, |last| last.saturating_add(1)))?;
+        let number = numbers.last().map_or(1, |last| last.saturating_add(1));
+        let name = keep(logs, state, number).map_err(|error| {
+            cannot("cannot keep what another program put in the log's place", error)
+        })?;
         site.warn(&format!("another program replaced {SHOWN} while it was rotated; what it put there is kept as {name}"));
     }
     unlinkat(state, NEXT, AtFlags::empty())
-        .map_err(|error| failed("cannot put away the old log's second name", error))
+        .map_err(|error| cannot("cannot put away the old log's second name", error.into()))
 }
 
 /// Bytes of the archive.
 pub(crate) fn archive_size(logs: &Logs, record: &Record) -> Result<u64, Refusal> {
-    let stat = stat(logs, &record.archive)?;
+    let stat = stat(logs, &record.archive).map_err(|error| half_done(LOOK, error))?;
     Ok(stat.map_or(0, |stat| u64::try_from(stat.st_size).unwrap_or_default()))
 }
 
@@ -160,41 +176,37 @@ pub(crate) fn changed() -> Refusal {
 
 /// Takes the archive's name from a file that is no longer the log, unless it is the file's only one.
 fn take_back(logs: &Logs, record: &Record) -> Result<(), Refusal> {
-    match stat(logs, &record.archive)? {
+    match stat(logs, &record.archive).map_err(|error| half_done(LOOK, error))? {
         Some(stat) if stat.st_nlink > 1 => unlinkat(logs, &record.archive, AtFlags::empty())
-            .map_err(|error| failed("cannot take the archive's name back", error)),
+            .map_err(|error| half_done("cannot take the archive's name back", error)),
         _ => Ok(()),
     }
 }
 
-fn keep(logs: &Logs, state: &State, mut number: u64) -> Result<String, Refusal> {
+fn keep(logs: &Logs, state: &State, mut number: u64) -> io::Result<String> {
     loop {
         let name = archive_name(number);
         match linkat(state, NEXT, logs, &name, AtFlags::empty()) {
             Ok(()) => return Ok(name),
             Err(Errno::EXIST) if number < u64::MAX => number += 1,
-            Err(error) => {
-                return Err(failed(
-                    "cannot keep what another program put in the log's place",
-                    error,
-                ));
-            }
+            Err(error) => return Err(error.into()),
         }
     }
 }
 
-fn identity(logs: &Logs, name: &str) -> Result<Option<Identity>, Refusal> {
+fn identity(logs: &Logs, name: &str) -> io::Result<Option<Identity>> {
     Ok(stat(logs, name)?.map(|stat| Identity::of(&stat)))
 }
 
-fn stat(folder: impl std::os::fd::AsFd, name: &str) -> Result<Option<Stat>, Refusal> {
+fn stat(folder: impl std::os::fd::AsFd, name: &str) -> io::Result<Option<Stat>> {
     match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat)),
         Err(Errno::NOENT) => Ok(None),
-        Err(error) => Err(failed("cannot look at the log's folder", error)),
+        Err(error) => Err(error.into()),
     }
 }
 
+/// Nothing was done yet.
 fn failed(what: &str, error: impl Into<io::Error>) -> Refusal {
     Refusal::io(what, error, ASK_A_PERSON)
 }

@@ -74,6 +74,21 @@ fn what_is_no_utf_8_or_nests_without_end_is_a_fault_of_its_line() {
     assert_eq!(peer.ask(&request(2, "server/discover", json!({})))["id"], 2);
 }
 
+/// Such as half of an emoji, which some writers of JSON let through: who asked is told, and does not wait.
+#[test]
+fn a_text_that_is_no_unicode_hides_no_id() {
+    let app = App::with_log("INFO x\n");
+    let mut peer = Peer::of_tools(app.tools());
+    for text in [&b"\\ud800"[..], b"a\\udc00b", b"\xff", b"\xed\xa0\x80"] {
+        let line = request(7, "tools/call", json!({"name": "log_search", "text": "here"}));
+        let line = line.to_string().into_bytes();
+        let at = line.windows(4).position(|four| four == b"here").expect("the text");
+        peer.send_bytes(&[&line[..at], text, &line[at + 4..], b"\n"].concat());
+        let message = peer.next();
+        assert_eq!((&message["error"]["code"], &message["id"]), (&json!(-32700), &json!(7)));
+    }
+}
+
 /// A program whose output is not read unless somebody does.
 fn unread(app: &App) -> (Killed, ChildStdin, ChildStdout) {
     let mut child: Child =
