@@ -117,11 +117,44 @@ impl Outcome {
 
     /// The texts of it, without pictures.
     pub(crate) fn text(&self) -> String {
-        let texts = self.parts.iter().filter_map(|part| match part {
+        self.texts().collect::<Vec<_>>().join("\n")
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
             Part::Text { text } => Some(text.as_str()),
             _ => None,
-        });
-        texts.collect::<Vec<_>>().join("\n")
+        })
+    }
+
+    /// The structure, where no text has it: a server may say in words what it gives in fields.
+    pub(crate) fn unsaid_structure(&self) -> Option<String> {
+        let structured = self.structured.as_ref().filter(|_| !self.texts_have_structure())?;
+        let json = serde_json::to_string_pretty(structured).unwrap_or_default();
+        // A text that was cut may have been the same.
+        let room = MAX_TEXT_CHARS.saturating_sub(self.text().chars().count());
+        (room > 0).then(|| format!("[its structured content]\n{}", clip(&clean(&json), room).text))
+    }
+
+    /// Whether the texts are the JSON of a structure, or the values of it: SDKs put a text, a number or a list under `result`, and
+    /// give a list's values a text each.
+    fn texts_have_structure(&self) -> bool {
+        let is = |text: &str, value: &Value| {
+            value.as_str() == Some(text)
+                || serde_json::from_str::<Value>(text).is_ok_and(|text| text == *value)
+        };
+        let texts: Vec<&str> = self.texts().collect();
+        let structured = self.structured.as_ref();
+        let result = structured.and_then(|structured| structured.get("result")).or(structured);
+        json_in(&texts.join("\n")).is_some()
+            || match (texts.as_slice(), result) {
+                (_, None) => false,
+                ([text], Some(value)) if is(text, value) => true,
+                (texts, Some(Value::Array(values))) => {
+                    texts.len() == values.len() && texts.iter().zip(values).all(|(t, v)| is(t, v))
+                }
+                _ => false,
+            }
     }
 
     /// The structure, where the text is the JSON of another one. An SDK that takes a list or a text for a result puts it under
@@ -279,6 +312,32 @@ mod tests {
                 .text()
                 .ends_with("[the result has 150 pieces; the first 100 are shown]")
         );
+    }
+
+    #[test]
+    fn a_structure_that_no_text_has_is_told() {
+        let unsaid = |texts: &[&str], structure: Value| {
+            let content: Vec<Value> =
+                texts.iter().map(|text| json!({"type": "text", "text": text})).collect();
+            complete(json!({"content": content, "structuredContent": structure})).unsaid_structure()
+        };
+        let files = json!({"files": ["a", "b"]});
+        let shown = format!("[its structured content]\n{files:#}");
+        assert_eq!(unsaid(&["Found 2."], files.clone()), Some(shown));
+        for (same, structure) in [
+            (&[r#"{"files": ["a", "b"]}"#][..], files),
+            (&["hello"], json!({"result": "hello"})),
+            (&["5"], json!({"result": 5})),
+            (&["a", "{\n  \"n\": 1\n}"], json!({"result": ["a", {"n": 1}]})),
+            (&["true"], json!(true)),
+            // The JSON of another structure is told otherwise.
+            (&[r#"{"n": 1}"#], json!({"n": 2})),
+            (&["x".repeat(MAX_TEXT_CHARS + 5).as_str()], json!({"n": 2})),
+            (&[], json!({"n": 2})),
+        ] {
+            assert_eq!(unsaid(same, structure), None);
+        }
+        assert_eq!(complete(json!({"content": []})).unsaid_structure(), None);
     }
 
     #[test]

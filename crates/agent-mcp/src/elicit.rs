@@ -103,7 +103,11 @@ impl Asker {
     /// went away and a form that cannot be shown are `cancel`: nothing is chosen for a person. Who left one question of a call is
     /// not asked another one by it.
     pub(crate) async fn ask(&self, params: &Value, call: ForCall<'_>) -> Value {
-        let Some(form) = Form::read(params).filter(|_| self.connected()) else {
+        if !self.connected() {
+            return Self::cancelled();
+        }
+        let Some(form) = Form::read(params) else {
+            call.questions.cannot_be_shown();
             return Self::cancelled();
         };
         let _turn = call.questions.turn().await;
@@ -161,7 +165,7 @@ impl Asker {
             let title = format!("asks: {}", field.title());
             let mut card = self.card(form, &title, &said.join("\n"), cx);
             card.options = field.options();
-            card.options.push(CardOption::new(DECLINE, "decline the whole form"));
+            card.options.push(CardOption::new(DECLINE, "decline the whole form").aside());
             card.free_text = field.takes_text();
             card.several = field.takes_several();
             match (self.present(card).await?, field.required) {

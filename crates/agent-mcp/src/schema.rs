@@ -26,6 +26,9 @@ const MAX_VALUES: usize = 100;
 /// The longest name of a property that all providers take.
 const MAX_NAME: usize = 64;
 
+/// The types that there are, but for null.
+const KINDS: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
+
 /// What marks a part that takes null, in what arguments are held to. (OpenAPI 3.0's word.)
 const NULLABLE: &str = "nullable";
 
@@ -113,6 +116,14 @@ impl Made {
         self
     }
 
+    /// Takes a type; one that there is not is said, since a provider would refuse the whole request for it.
+    fn is_of(&mut self, kind: &str) {
+        match KINDS.contains(&kind) {
+            true => drop(self.fields.insert("type".into(), json!(kind))),
+            false => self.said.push(format!("of type {}", clean_line(kind, MAX_NAME))),
+        }
+    }
+
     fn set_nullable(&mut self, is_nullable: bool) {
         self.said.retain(|said| said != OR_NULL);
         self.fields.remove(NULLABLE);
@@ -187,13 +198,13 @@ impl Walk<'_> {
         made.said.extend(choices);
         match fields.get("type") {
             Some(Value::String(kind)) if kind == "null" => {}
-            Some(Value::String(kind)) => drop(made.fields.insert("type".into(), json!(kind))),
+            Some(Value::String(kind)) => made.is_of(kind),
             Some(Value::Array(kinds)) => {
                 let kinds: Vec<&str> =
                     kinds.iter().filter_map(Value::as_str).filter(|kind| *kind != "null").collect();
                 match kinds.as_slice() {
                     [] => {}
-                    [kind] => drop(made.fields.insert("type".into(), json!(kind))),
+                    [kind] => made.is_of(kind),
                     kinds => made.said.push(format!("one of {}", kinds.join(", "))),
                 }
             }
@@ -434,6 +445,11 @@ mod tests {
             (
                 json!({"$ref": "http://elsewhere/x.json"}),
                 json!({"description": "as http://elsewhere/x.json has it, which is not followed"}),
+            ),
+            (json!({"type": "strnig"}), json!({"description": "of type strnig"})),
+            (
+                json!({"type": ["file"], "description": "d"}),
+                json!({"description": "d (of type file)"}),
             ),
             (json!({"type": "array"}), json!({"type": "array", "items": {}})),
             (

@@ -35,7 +35,8 @@ enum Meaning {
 pub(crate) fn prompt(card: &Card) -> String {
     let offered = WORDS.iter().filter(|(.., effect)| does(card, *effect).is_some());
     let words: Vec<&str> = offered.map(|(word, ..)| *word).collect();
-    let mut said = match (words.split_last(), card.options.is_empty()) {
+    let numbered = (1..=card.options.len()).any(|number| goes_by_number(card, number));
+    let mut said = match (words.split_last(), !numbered) {
         (Some((last, [])), _) => format!("type a number or {last}"),
         (Some((last, before)), _) => format!("type a number, {} or {last}", before.join(", ")),
         (None, true) => "type an answer".to_owned(),
@@ -85,6 +86,9 @@ pub(crate) fn read_answer(card: &Card, line: &str) -> Result<Reply, String> {
     if let Some(reply) = refusal(card, line) {
         return fitting(card, reply);
     }
+    if let Some(labels) = labels(card, line) {
+        return fitting(card, Reply::Chosen { options: labels, text: None });
+    }
     let numbers =
         line.split(|c: char| c == ',' || c.is_whitespace()).filter(|word| !word.is_empty());
     let mut chosen = Vec::new();
@@ -98,6 +102,15 @@ pub(crate) fn read_answer(card: &Card, line: &str) -> Result<Reply, String> {
         }
     }
     fitting(card, Reply::Chosen { options: chosen, text: None })
+}
+
+/// Several options by their labels or numbers, with commas between them.
+fn labels(card: &Card, line: &str) -> Option<Vec<String>> {
+    let one = |word: &str| match meanings(card, word.trim()).as_slice() {
+        [meaning] => index_of(*meaning).map(|number| id(card, number)),
+        _ => None,
+    };
+    line.split(',').map(one).collect::<Option<Vec<_>>>().filter(|_| card.several)
 }
 
 /// A word that refuses once, and the reason behind it. Other words at a permission are no answer.
@@ -119,15 +132,23 @@ fn refuses_with_reason(card: &Card) -> Option<usize> {
     does(card, Effect::RejectOnce).filter(|_| card.kind == CardKind::Permission)
 }
 
-/// Whether something that may be typed at a card means two things.
+/// Whether something that may be typed at a card means two things, or an option goes by no number.
 fn is_ambiguous(card: &Card) -> bool {
-    card.options.iter().any(|option| meanings(card, option.label.trim()).len() > 1)
+    let by_place_alone = (1..=card.options.len()).any(|number| !goes_by_number(card, number));
+    by_place_alone
+        || card.options.iter().any(|option| meanings(card, option.label.trim()).len() > 1)
+}
+
+/// Whether a number chooses this option, and is no answer that is typed.
+fn goes_by_number(card: &Card, number: usize) -> bool {
+    !(card.free_text && card.options[number - 1].aside)
 }
 
 /// What a word may mean: each option and the skipping at most once.
 fn meanings(card: &Card, word: &str) -> Vec<Meaning> {
     let word = word.to_lowercase();
-    let number = number(&word).filter(|number| (1..=card.options.len()).contains(number));
+    let is_one = |number: &usize| (1..=card.options.len()).contains(number);
+    let number = number(&word).filter(is_one).filter(|number| goes_by_number(card, *number));
     let effect = WORDS.iter().find(|(_, words, _)| words.contains(&word.as_str()));
     let effect = effect.and_then(|(.., effect)| does(card, *effect));
     let labels =
@@ -249,6 +270,37 @@ mod tests {
             let typed = Reply::Chosen { options: Vec::new(), text: Some(words.into()) };
             assert_eq!(read_answer(&card, words), Ok(typed));
         }
+    }
+
+    #[test]
+    fn labels_choose_several_too() {
+        let mut card = question(&["x", "y and z", "w"]);
+        card.several = true;
+        let both = Reply::Chosen { options: vec!["1".into(), "2".into()], text: None };
+        for line in ["x, Y and z", "1,2", "1 2", "x,2"] {
+            assert_eq!(read_answer(&card, line), Ok(both.clone()), "{line}");
+        }
+        for wrong in ["x, v", "x,", "x y and z"] {
+            assert_eq!(read_answer(&card, wrong), Err(prompt(&card)), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_typed_chooses_nothing_that_is_no_answer() {
+        let mut card = question(&["decline the whole form"]);
+        card.options[0].aside = true;
+        assert_eq!(read_answer(&card, "1"), Ok(Reply::option("1")));
+        card.free_text = true;
+        for answer in ["1", "0", "no", "2, 3"] {
+            let typed = Reply::Chosen { options: Vec::new(), text: Some(answer.into()) };
+            assert_eq!(read_answer(&card, answer), Ok(typed), "{answer}");
+        }
+        for line in ["#1", "Decline the whole form"] {
+            assert_eq!(read_answer(&card, line), Ok(Reply::option("1")), "{line}");
+        }
+        let said =
+            "type an answer, or s to skip; #1 is option 1 and #s skips, whatever the labels are";
+        assert_eq!(prompt(&card), said);
     }
 
     #[test]

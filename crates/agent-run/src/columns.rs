@@ -60,9 +60,16 @@ pub(crate) fn fold(line: &str, columns: Option<usize>, first: &str, next: &str) 
     rows
 }
 
-/// The texts of many lines in rows, each with the same margin.
+/// What the words of somebody whom another one quotes stand behind.
+const QUOTE: &str = "> ";
+
+/// The texts of many lines in rows, each with the same margin. What is quoted has the mark of that on each of its rows.
 pub(crate) fn with_margin(text: &str, columns: Option<usize>, margin: &str) -> Vec<String> {
-    text.lines().flat_map(|line| fold(line, columns, margin, margin)).collect()
+    let rows = text.lines().flat_map(|line| match line.starts_with(QUOTE) {
+        true => fold(line, columns, margin, &format!("{margin}{QUOTE}")),
+        false => fold(line, columns, margin, margin),
+    });
+    rows.collect()
 }
 
 /// The line in one row, with a mark where it does not fit.
@@ -193,6 +200,8 @@ mod tests {
         let styled = "\u{1b}[33m│ \u{1b}[0m";
         assert_eq!(fold("abcdefghij", Some(8), styled, styled)[1], format!("{styled}fghij"));
         assert_eq!(with_margin("a\n\nb", Some(40), "│ "), ["│ a", "│ ", "│ b"]);
+        let quoted = with_margin("said\n> one two three", Some(12), "│ ");
+        assert_eq!(quoted, ["│ said", "│ > one two", "│ > three"]);
     }
 
     #[test]

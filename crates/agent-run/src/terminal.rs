@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, BufRead, IsTerminal},
+    sync::atomic::{AtomicBool, Ordering},
     thread,
 };
 
@@ -22,6 +23,9 @@ use crate::{
 /// card: an answer is to the card that its writer saw.
 const TYPED_AHEAD: usize = 16;
 
+/// What is said of a card that nobody answered and nobody waits for any more.
+pub(crate) const GONE: &str = "whoever asked does not wait for it any more";
+
 /// A card of more rows than these says how many there are: its head may have scrolled off the screen.
 const TALL: usize = 24;
 
@@ -30,6 +34,8 @@ pub(crate) struct Terminal {
     /// None before the first card: what is typed while nobody asks is the shell's.
     lines: Mutex<Option<mpsc::Receiver<String>>>,
     secrets: Secrets,
+    /// Whether it was said why the card that is up goes away.
+    explained: AtomicBool,
 }
 
 impl Terminal {
@@ -40,7 +46,7 @@ impl Terminal {
 
     /// A terminal that is read from the first card on. Its cards show none of these values.
     pub(crate) fn new(secrets: Secrets) -> Self {
-        Self { lines: Mutex::new(None), secrets }
+        Self { lines: Mutex::new(None), secrets, explained: AtomicBool::new(false) }
     }
 }
 
@@ -74,18 +80,37 @@ impl CardPort for Terminal {
             while lines.try_recv().is_ok() {}
             // In one piece: whoever looks sees a card or none.
             remark(card_rows(&card, columns::of(io::stderr())).join("\n"));
-            loop {
-                let Some(line) = lines.recv().await else { return Ok(Reply::Withdrawn) };
+            self.explained.store(false, Ordering::Relaxed);
+            let mut gone = Gone { answered: false, explained: &self.explained };
+            let reply = loop {
+                let Some(line) = lines.recv().await else { break Reply::Withdrawn };
                 match read_answer(&card, &line) {
-                    Ok(reply) => return Ok(reply),
+                    Ok(reply) => break reply,
                     Err(hint) => remark(in_style(FAINT, hint)),
                 }
-            }
+            };
+            gone.answered = true;
+            Ok(reply)
         })
     }
 
     fn withdrawn(&self, _card_id: &str, why: &str) {
+        self.explained.store(true, Ordering::Relaxed);
         remark(in_style(FAINT, format!("this card is gone: {}", readable(why))));
+    }
+}
+
+/// Says of a card that goes away unanswered that it does, where nobody said why.
+struct Gone<'a> {
+    answered: bool,
+    explained: &'a AtomicBool,
+}
+
+impl Drop for Gone<'_> {
+    fn drop(&mut self) {
+        if !self.answered && !self.explained.load(Ordering::Relaxed) {
+            remark(in_style(FAINT, format!("this card is gone: {GONE}")));
+        }
     }
 }
 

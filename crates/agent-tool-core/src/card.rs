@@ -45,19 +45,30 @@ pub struct CardOption {
     /// What choosing it does; permissions alone have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<Effect>,
+    /// Whether it is no answer to what is asked, such as one that declines to answer at all: where an answer is typed, a number is
+    /// the answer and not this option.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub aside: bool,
 }
 
 impl CardOption {
     /// An option of a question.
     #[must_use]
     pub fn new(id: impl Into<String>, label: impl Into<String>) -> Self {
-        Self { id: id.into(), label: label.into(), description: None, effect: None }
+        Self { id: id.into(), label: label.into(), description: None, effect: None, aside: false }
     }
 
     /// The same option with a description.
     #[must_use]
     pub fn with_description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
+        self
+    }
+
+    /// The same option as one that is no answer to what is asked.
+    #[must_use]
+    pub fn aside(mut self) -> Self {
+        self.aside = true;
         self
     }
 

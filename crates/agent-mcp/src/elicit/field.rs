@@ -107,6 +107,9 @@ impl Field {
             Takes::Number { whole, least, most } => {
                 said.push(number_in_words(*whole, *least, *most))
             }
+            Takes::Several { fewest, most, .. } if *fewest > 0 || most.is_some() => {
+                said.push(format!("choose {}", between(Some(fewest), most.as_ref())));
+            }
             _ => {}
         }
         let default = self.default.as_ref();

@@ -1,6 +1,9 @@
 //! What became of the questions of one call.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use serde_json::Value;
 
@@ -13,6 +16,8 @@ struct Asked {
     /// One after the other, so that the next one knows how the last one went.
     turn: tokio::sync::Mutex<()>,
     left: Mutex<Option<Left>>,
+    /// How many could not be shown.
+    unshown: AtomicUsize,
 }
 
 /// A question that the person left, and those that came after it.
@@ -42,8 +47,28 @@ impl Questions {
         Some(left.answer.clone())
     }
 
+    /// A question could not be shown to anybody, and the server is told that nothing was chosen.
+    pub(super) fn cannot_be_shown(&self) {
+        self.0.unshown.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// What is said of the questions that nobody was shown.
-    pub(crate) fn said(&self) -> Option<String> {
+    pub(crate) fn said(&self) -> Vec<String> {
+        self.unshown().into_iter().chain(self.again()).collect()
+    }
+
+    fn unshown(&self) -> Option<String> {
+        let asked = match self.0.unshown.load(Ordering::Relaxed) {
+            0 => return None,
+            1 => "asked the person something that cannot be shown here".to_owned(),
+            many => format!("asked the person {many} things that cannot be shown here"),
+        };
+        Some(format!(
+            "the server {asked}: nobody was asked, and it was told that nothing was chosen, whatever it says of the person"
+        ))
+    }
+
+    fn again(&self) -> Option<String> {
         let left = self.lock();
         let left = left.as_ref().filter(|left| left.again > 0)?;
         let how = match left.answer["action"] == "decline" {

@@ -5,7 +5,7 @@ use std::io;
 use rmcp::model::RequestId;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 
-use super::skim::Skim;
+use super::{noise::MAX_BYTES, skim::Skim};
 
 /// The longest message of a server, in bytes: 16 MiB, as the SDK has it. A longer one is passed over as it arrives, and the
 /// call that it answers fails at once.
@@ -22,7 +22,7 @@ const CHUNK_BYTES: usize = 64 << 10;
 pub(super) enum Piece {
     /// A whole one, without its end.
     Line(Vec<u8>),
-    /// One over the limit, with the id that it answers, where it has one.
+    /// One over the limit, with the id that it answers, where it has one. One that has no end within [`MAX_BYTES`] answers nothing.
     TooLong { id: Option<RequestId>, bytes: u64, start: Vec<u8> },
 }
 
@@ -71,6 +71,10 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
                 None => self.line.extend_from_slice(taken),
             }
             self.pipe.consume(used);
+            let has_no_end = |passing: &Passing| passing.bytes >= MAX_BYTES && end.is_none();
+            if let Some(Passing { bytes, start, .. }) = self.passing.take_if(|it| has_no_end(it)) {
+                return Ok(Some(Piece::TooLong { id: None, bytes, start }));
+            }
             if end.is_some() {
                 return Ok(Some(match self.passing.take() {
                     Some(Passing { skim, bytes, start }) => {
@@ -129,5 +133,14 @@ mod tests {
                 Piece::Line(b"next".to_vec()),
             ]
         );
+    }
+
+    #[tokio::test]
+    async fn a_line_that_does_not_end_is_given_up() {
+        let id = br#"{"id":7,"result":""#;
+        let endless = tokio::io::AsyncReadExt::chain(&id[..], tokio::io::repeat(b'x'));
+        let piece = LineReader::new(endless).next().await.unwrap();
+        let Some(Piece::TooLong { id: None, bytes, .. }) = piece else { panic!("it has an end") };
+        assert!((MAX_BYTES..MAX_BYTES + (1 << 20)).contains(&bytes), "{bytes}");
     }
 }

@@ -174,6 +174,13 @@ pub(crate) async fn a_flood_that_does_not_end_ends_the_server() {
         why(&bridge)
     );
     bed.is_empty().await;
+    let (bridge, _) = bed.one(&script().flaw(Flaw::FloodsInOneLine)).await;
+    assert!(
+        why(&bridge).starts_with("it was given up before it answered: it wrote 1 line that is"),
+        "{}",
+        why(&bridge)
+    );
+    bed.is_empty().await;
     let flood = Script::new(Speaks::Stateless).tool(listed("t"), [Does::Flood(1_000_000)]);
     let (bridge, _) = bed.one(&flood).await;
     let error = call(&bridge, "mcp__s__t", json!({})).await.unwrap_err();

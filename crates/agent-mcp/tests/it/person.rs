@@ -52,6 +52,8 @@ pub(crate) async fn a_question_is_asked_on_the_cards_and_answered() {
         );
         let card = person.seen.lock().unwrap()[0].clone();
         assert_eq!((card.kind, card.call_id.as_str()), (CardKind::Question, "call_1"));
+        // A number that is typed is the field's.
+        assert!(card.free_text && card.options.iter().all(|option| option.aside), "{card:?}");
         assert!(
             card.body.contains("> Rotate␛[8m the log?\n") && card.body.contains("field 1 of 2"),
             "{}",
@@ -150,8 +152,10 @@ pub(crate) async fn a_question_that_is_no_form_is_not_shown() {
         let person = Person::new(answers);
         let bed = Bed::new().person(&person);
         let (bridge, _) = bed.one(&asks(speaks, address.clone())).await;
-        call(&bridge, "mcp__s__t", json!({})).await.unwrap();
+        let output = call(&bridge, "mcp__s__t", json!({})).await.unwrap();
         assert!(person.seen.lock().unwrap().is_empty());
+        let said = "asked the person something that cannot be shown here: nobody was asked";
+        assert!(output.joined_text().contains(said), "{output:?}");
     }
     let sampling = Does::Answer(
         json!({"resultType": "input_required", "inputRequests": {"m": {"method": "sampling/createMessage"}}}),

@@ -246,7 +246,7 @@ impl Turns {
             match result {
                 Ok(_) => rows.push(one_row(line, columns, RESULT)),
                 // What went wrong is read to its end.
-                Err(_) => rows.extend(fold(line, columns, RESULT, RESULT)),
+                Err(_) => rows.extend(with_margin(line, columns, RESULT)),
             }
         }
         self.screen.rows(&rows);

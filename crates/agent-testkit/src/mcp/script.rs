@@ -130,6 +130,8 @@ pub enum Flaw {
     Garbage,
     /// Writes lines that are no messages and never stops.
     FloodsAtStart,
+    /// Writes one line that does not end.
+    FloodsInOneLine,
     /// Reads nothing.
     NeverReads,
     /// Lives on when its input has ended.

@@ -36,6 +36,11 @@ pub(super) fn run(script: Script) -> ! {
         while writeln!(io::stdout(), "{NOISE}").is_ok() {}
         process::exit(0);
     }
+    if script.flaws.contains(&Flaw::FloodsInOneLine) {
+        let block = NOISE.repeat(1_000);
+        while io::stdout().write_all(block.as_bytes()).is_ok() {}
+        process::exit(0);
+    }
     if script.flaws.contains(&Flaw::NeverReads) {
         rest();
     }

@@ -3,10 +3,7 @@
 use agent_tool_core::Card;
 
 use super::Inner;
-use crate::{edge, lock};
-
-/// What is said of a card that nobody answered and nobody waits for any more.
-const GONE: &str = "whoever asked does not wait for it any more";
+use crate::{edge, lock, terminal::GONE};
 
 /// A card that goes away leaves nothing to answer and, where nobody answered it, a sentence.
 pub(super) struct Gone<'a> {
