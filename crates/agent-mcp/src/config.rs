@@ -164,6 +164,11 @@ impl Servers {
         configs.flat_map(|config| config.env.values()).flat_map(|value| referenced(value)).collect()
     }
 
+    /// The names of servers that their entry disables.
+    pub fn disabled(&self) -> impl Iterator<Item = String> + use<> {
+        self.disabled.clone().into_iter()
+    }
+
     /// What servers are given that a name says is a secret, as it is now, each under the name of its variable: the server's own or
     /// the one of the environment that it refers to.
     #[must_use]

@@ -200,7 +200,7 @@ mod tests {
         let styled = "\u{1b}[33m│ \u{1b}[0m";
         assert_eq!(fold("abcdefghij", Some(8), styled, styled)[1], format!("{styled}fghij"));
         assert_eq!(with_margin("a\n\nb", Some(40), "│ "), ["│ a", "│ ", "│ b"]);
-        let quoted = with_margin("said\n> one two three", Some(12), "│ ");
+        let quoted = with_margin("said\n> one two three", Some(13), "│ ");
         assert_eq!(quoted, ["│ said", "│ > one two", "│ > three"]);
     }
 

@@ -233,7 +233,7 @@ fn doctor_says_of_each_server_what_it_speaks_and_why_one_fails() {
     home.put(
         "more.json",
         "{\"mcpServers\": {\"absent\": {\"command\": \"no-such-program\"}, \"far\": {\"url\": \"http://x\"}, \"dies\": {\"command\": \"sh\", \
-         \"args\": [\"-c\", \"echo gone wrong >&2; exit 7\"]}}}",
+         \"args\": [\"-c\", \"echo gone wrong >&2; exit 7\"]}, \"off\": {\"command\": \"sh\", \"disabled\": true}}}",
     );
     let options = ["--json", "--mcp", "mcp.json", "--mcp", "more.json", "doctor"];
     let report = home.json(&options);
@@ -252,7 +252,8 @@ fn doctor_says_of_each_server_what_it_speaks_and_why_one_fails() {
             (one["what"][0].as_str().unwrap_or_default(), one["how"].as_str().unwrap_or_default())
         })
         .collect();
-    let [absent, dies, far] = missing[..] else { panic!("{missing:?}") };
+    let [absent, dies, far, off] = missing[..] else { panic!("{missing:?}") };
+    assert_eq!(off, ("off", "it is disabled"));
     assert_eq!((absent.0, dies.0, far.0), ("absent", "dies", "far"));
     assert!(absent.1.contains("no-such-program is configured and does not exist"), "{absent:?}");
     assert!(dies.1.contains("exited with code 7\n> gone wrong"), "{dies:?}");

@@ -27,6 +27,10 @@ pub(super) async fn servers(assembled: &Assembled, config: &Config) -> Group {
         }
         remarks.extend(report.remarks.iter().map(|remark| format!("{}: {remark}", report.name)));
     }
+    let disabled = config.mcp.disabled();
+    missing.extend(
+        disabled.map(|name| Missing { what: vec![name], how: "it is disabled".to_owned() }),
+    );
     if !has.is_empty() {
         has.push(format!("started in {} unless they name a folder", folder(config).display()));
     }
