@@ -126,6 +126,7 @@ async fn one_page(
             format!("it said (error {}): {}", code_of(&error), quoted(&error.message, 400))
         }
         Unanswered::TooLarge(bytes) => format!("its answer of {bytes} bytes was too large"),
+        Unanswered::Unreadable(why) => format!("of its answer: {why}"),
         Unanswered::TimedOut(limit) => {
             format!("it answered nothing within {} s", seconds(limit))
         }

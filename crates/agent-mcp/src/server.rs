@@ -283,6 +283,7 @@ impl Server {
                     &format!("it has {bytes} bytes, and at most {most} are taken"),
                 )
             }
+            Unanswered::Unreadable(why) => error::unreadable(server, &why),
             Unanswered::Rejected(rejection) => {
                 let error = error::broken_off(server, &rejection);
                 return NoResult { error, said: Some(Outcome::of_error(&rejection)) };

@@ -35,7 +35,7 @@ use tokio::{
 
 use self::lines::{LineReader, Piece};
 pub(crate) use self::{
-    incoming::{Incoming, TOO_LARGE},
+    incoming::{Incoming, TOO_LARGE, UNREADABLE},
     lines::MAX_MESSAGE_BYTES,
     noise::Noise,
 };
@@ -148,7 +148,10 @@ impl Wire {
                     Some(incoming) => incoming,
                     None => {
                         self.shared.count(&line, line.len() as u64)?;
-                        continue;
+                        match Incoming::read_in_part(&line) {
+                            Some(incoming) => incoming,
+                            None => continue,
+                        }
                     }
                 },
                 Piece::TooLong { id: Some(id), bytes, .. } => Incoming::too_large(id, bytes),

@@ -10,7 +10,7 @@ use rmcp::{
 use serde_json::Value;
 use tokio::{runtime::Handle, sync::watch, time::timeout};
 
-use crate::wire::TOO_LARGE;
+use crate::wire::{TOO_LARGE, UNREADABLE};
 
 /// What a server is told with a request that nobody waits for any more.
 const ABANDONED: &str = "the caller stopped waiting";
@@ -24,6 +24,8 @@ pub(crate) enum Unanswered {
     Rejected(ErrorData),
     /// The answer was too large, in bytes.
     TooLarge(u64),
+    /// The answer could not be read; why.
+    Unreadable(String),
     /// The server went away with the request; why.
     Lost(String),
     /// It took too long, and the server was told so.
@@ -37,6 +39,7 @@ impl Unanswered {
                 let bytes = error.data.as_ref().and_then(|data| data.get("bytes"));
                 Self::TooLarge(bytes.and_then(Value::as_u64).unwrap_or_default())
             }
+            UNREADABLE => Self::Unreadable(error.message.into_owned()),
             _ => Self::Rejected(error),
         }
     }

@@ -14,10 +14,17 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-use super::form;
+use super::{form, skim::Skim};
 
 /// The code under which an answer over the limit fails its call: none that a server can send.
 pub(crate) const TOO_LARGE: i32 = i32::MIN;
+
+/// The same for one that is no JSON which can be read.
+pub(crate) const UNREADABLE: i32 = i32::MIN + 1;
+
+/// What every message has in it, and only those have that are no answers.
+const IN_ALL: &[u8] = b"\"jsonrpc\"";
+const IN_QUESTIONS: &[u8] = b"\"method\"";
 
 /// What of a result goes back to the server.
 const GIVEN_BACK: [&str; 2] = ["requestState", "nextCursor"];
@@ -66,6 +73,22 @@ impl Incoming {
         }
         let result = fields.remove("result")?;
         Some(Self::Result { id: id??, result })
+    }
+
+    /// Reads of an answer whom it is for, where the rest of it cannot be read: some writers put `NaN` where JSON has none. None where
+    /// it may be no answer.
+    pub(super) fn read_in_part(line: &[u8]) -> Option<Self> {
+        let error = serde_json::from_slice::<Value>(line).err()?;
+        let has = |part: &[u8]| line.windows(part.len()).any(|window| window == part);
+        let is_answer = line.trim_ascii().ends_with(b"}") && has(IN_ALL) && !has(IN_QUESTIONS);
+        let mut skim = Skim::default();
+        skim.take(line);
+        let id = skim.id().filter(|_| is_answer)?;
+        let message = format!("it cannot be read as JSON: {error}");
+        Some(Self::Error {
+            id: Some(id),
+            error: ErrorData::new(ErrorCode(UNREADABLE), message, None),
+        })
     }
 
     /// How far a call is, where that is what the message tells.

@@ -335,6 +335,29 @@ pub(crate) async fn a_call_that_is_dropped_is_cancelled() {
     }
 }
 
+pub(crate) async fn an_answer_that_cannot_be_read_fails_its_call_at_once() {
+    let bed = Bed::new();
+    let of = |value: &str| {
+        Does::Line(format!(
+            r#"{{"jsonrpc": "2.0", "result": {{"content": [], "structuredContent": {{"x": {value}}}}}, "id": $id}}"#
+        ))
+    };
+    let deep = format!("{}1{}", "[".repeat(130), "]".repeat(130));
+    let values = ["NaN", "-Infinity", "1e400", &deep];
+    let does = values.map(of).into_iter().chain([Does::text("again")]);
+    let script = Script::new(Speaks::Stateless).tool(listed("t"), does);
+    let begun = Instant::now();
+    let (bridge, _) = bed.one(&script).await;
+    for value in values {
+        let error = call(&bridge, "mcp__s__t", json!({})).await.unwrap_err();
+        assert_eq!(error.code, "mcp_bad_answer", "{value}: {error}");
+        assert!(error.message.contains("(it cannot be read as JSON: "), "{error}");
+    }
+    let output = call(&bridge, "mcp__s__t", json!({})).await.unwrap();
+    assert!(output.joined_text().ends_with("again"));
+    assert!(begun.elapsed() < SOON);
+}
+
 pub(crate) async fn an_answer_that_is_too_large_fails_its_call_at_once() {
     let bed = Bed::new();
     let does = [Does::Large(17 << 20), Does::Large(300_000)];

@@ -91,6 +91,7 @@ fn main() {
             a_pause_that_is_longer_than_the_call_is_said
             a_call_that_takes_too_long_is_cancelled_and_its_fate_is_unknown
             a_call_that_is_dropped_is_cancelled
+            an_answer_that_cannot_be_read_fails_its_call_at_once
             an_answer_that_is_too_large_fails_its_call_at_once;
         hangs:
             a_server_that_hangs_is_ended_and_started_again_for_the_next_call

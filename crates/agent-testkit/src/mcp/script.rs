@@ -82,6 +82,8 @@ pub enum Does {
     },
     /// Writes so many lines that are no messages, and then answers.
     Flood(u64),
+    /// Answers with this line, in which `$id` is the request's id.
+    Line(String),
     /// Answers with a text of so many bytes.
     Large(usize),
     /// Tells this progress (how far, of how much, in which words), and then answers.

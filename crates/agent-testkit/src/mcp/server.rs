@@ -259,6 +259,13 @@ impl Server {
                 }
                 text("after the flood")
             }
+            Does::Line(line) => {
+                let line = line.replace("$id", &id.to_string());
+                if writeln!(io::stdout(), "{line}").is_err() {
+                    process::exit(0);
+                }
+                Ok(Value::Null)
+            }
             Does::Large(bytes) => text(&"x".repeat(bytes)),
             Does::Progress(steps) => {
                 let token = &params["_meta"]["progressToken"];
