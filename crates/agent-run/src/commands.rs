@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use self::progress::Telling;
-pub(crate) use self::{config::config, doctor::doctor};
+pub(crate) use self::{config::config, doctor::doctor, progress::counted};
 use crate::{
     args::Options,
     assemble::{self, Assembled, Vibe, Wishes, assemble, end_workers},

@@ -34,6 +34,8 @@ pub(super) struct Kept {
     pub(super) code_shown: bool,
     /// How long its tool was at work, once that is over.
     pub(super) worked: Option<Duration>,
+    /// How far it said last that it is.
+    pub(super) progress: Option<String>,
     /// What it wrote so far.
     pub(super) written: Written,
     end: Ended,
@@ -116,6 +118,7 @@ impl Calls {
             code: code_of(args),
             code_shown: false,
             worked: None,
+            progress: None,
             written: Written::default(),
             end: Ended::Not,
         });

@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     columns::{fold, one_row, with_margin},
+    commands::counted,
     edge, lock,
     pictures::Pictures,
     style::{ALERT, FAINT, STRONG, diff, in_style},
@@ -167,7 +168,8 @@ impl Turns {
                 continue;
             }
             code.extend(self.code(call));
-            let last = call.written.last_line().map(|line| format!("  {line}")).unwrap_or_default();
+            let last = call.progress.clone().or_else(|| call.written.last_line());
+            let last = last.map(|line| format!("  {line}")).unwrap_or_default();
             let name = edge::word(&call.name);
             rows.push(format!("[{}] {name} is at work, {} s{last}", call.number, long.as_secs()));
         }
@@ -321,6 +323,17 @@ impl State {
                 What::Event { call_id, event: Event::Output { text }, parent: None } => {
                     if let Some(call) = self.calls.find(call_id) {
                         call.written.push(text);
+                        call.progress = None;
+                    }
+                }
+                What::Event {
+                    call_id,
+                    event: Event::Progress { message, done, total },
+                    parent: None,
+                } => {
+                    if let Some(call) = self.calls.find(call_id) {
+                        let said = counted(&clip(message, ARGUMENT_CHARS).text, *done, *total);
+                        call.progress = Some(edge::row(&said));
                     }
                 }
                 What::Finished { call_id, worked_ms, .. }

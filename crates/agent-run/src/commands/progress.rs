@@ -90,12 +90,7 @@ impl<'a> Telling<'a> {
                 What::Event {
                     call_id, event: Event::Progress { message, done, total }, ..
                 } => {
-                    let counted = match (done, total) {
-                        (Some(done), Some(total)) => format!(" {done}/{total}"),
-                        (Some(done), None) => format!(" {done}"),
-                        _ => String::new(),
-                    };
-                    self.progress.insert(call_id.clone(), format!("{message}{counted}"));
+                    self.progress.insert(call_id.clone(), counted(message, *done, *total));
                 }
                 What::Event { call_id, event: Event::Output { text }, parent: None } => {
                     self.written.entry(call_id.clone()).or_default().push_str(text);
@@ -105,6 +100,15 @@ impl<'a> Telling<'a> {
                 _ => {}
             }
         }
+    }
+}
+
+/// Progress in words, with how far it is.
+pub(crate) fn counted(message: &str, done: Option<u64>, total: Option<u64>) -> String {
+    match (done, total) {
+        (Some(done), Some(total)) => format!("{message} {done}/{total}"),
+        (Some(done), None) => format!("{message} {done}"),
+        _ => message.to_owned(),
     }
 }
 

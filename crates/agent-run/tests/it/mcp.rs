@@ -9,11 +9,15 @@ use std::{
     time::{Duration, Instant},
 };
 
+use agent_testkit::model::Rule;
 use serde_json::{Value, json};
 
 use crate::{
+    cards::done,
+    chat::{talking, when},
     home::{Home, copy, fixtures},
     peer::Peer,
+    tmux::Terminal,
 };
 
 /// A token that the environment has for a server. Its name does not read like one.
@@ -395,6 +399,11 @@ for line in sys.stdin:
 /// A home with that server, called `slow`, and the file that it writes.
 fn slow_home(more: Value) -> (Home, PathBuf) {
     let home = Home::new(&[]);
+    let heard = with_slow(&home, more);
+    (home, heard)
+}
+
+fn with_slow(home: &Home, more: Value) -> PathBuf {
     home.put("slow.py", SLOW);
     let script = home.checkout.path().join("slow.py");
     let heard = home.checkout.path().join("heard");
@@ -403,7 +412,26 @@ fn slow_home(more: Value) -> (Home, PathBuf) {
         server[key] = value.clone();
     }
     home.put("slow.json", &json!({"mcpServers": {"slow": server}}).to_string());
-    (home, heard)
+    heard
+}
+
+#[test]
+fn a_conversation_shows_how_far_a_server_says_that_it_is() {
+    let look = when("look", Rule::call("mcp__slow__t", json!({})));
+    let (home, _server) = talking(&[], vec![look, done()]);
+    with_slow(&home, json!({}));
+    let Some(terminal) = Terminal::open(&home) else { return };
+    terminal.agent_run("--approve all --mcp slow.json chat");
+    terminal.says("look");
+    terminal.until("how far it is", |screen| {
+        let mut lines = screen.lines();
+        lines.any(|line| {
+            line.starts_with("[1] mcp__slow__t is at work, ")
+                && line.contains(" s  error: run this again ")
+        })
+    });
+    terminal.presses("C-c");
+    terminal.shows("cut off");
 }
 
 fn until_heard(heard: &Path, part: &str) {
