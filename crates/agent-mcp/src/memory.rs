@@ -192,6 +192,16 @@ impl Kept {
     }
 }
 
+impl Kept {
+    /// So many characters around a value; none where what is kept does not have it.
+    pub(crate) fn around(&self, value: &str, limit: usize) -> Option<String> {
+        let at = self.beginning.find(value)?;
+        let before = self.beginning[..at].chars().count();
+        let room = limit.saturating_sub(value.chars().count()) / 2;
+        Some(self.beginning.chars().skip(before.saturating_sub(room)).take(limit).collect())
+    }
+}
+
 /// The strings of arguments that could be handles, each with the path to it.
 pub(crate) fn handles_in(args: &Value) -> Vec<(String, String)> {
     fn walk(value: &Value, path: &str, found: &mut Vec<(String, String)>) {

@@ -113,29 +113,42 @@ fn result_of(earlier: &Earlier) -> String {
 fn quote(earlier: &Earlier, value: &str, limit: usize) -> String {
     let structure = earlier.structure.as_ref().filter(|_| earlier.has_in_structure(value));
     let Some(structure) = structure else {
-        return format!("said\n{}", lines(&earlier.text, limit));
+        return format!("said\n{}", lines(&earlier.text, Some(value), limit));
     };
-    let structure = format!("gave as structure\n{}", lines(structure, limit));
+    let structure = format!("gave as structure\n{}", lines(structure, Some(value), limit));
     match earlier.text.chars {
         0 => structure,
         _ => {
-            let words = lines(&earlier.text, limit.min(WORDS_CHARS));
+            let words = lines(&earlier.text, None, limit.min(WORDS_CHARS));
             format!("{structure}\nand said, which may be something else\n{words}")
         }
     }
 }
 
-/// What was said, or its beginning and its end: what decides may stand in either.
-fn lines(kept: &Kept, limit: usize) -> String {
+/// What was said, or its beginning, what stands around the value that is in it, and its end: what decides may stand in each.
+fn lines(kept: &Kept, value: Option<&str>, limit: usize) -> String {
     let quoted = behind_margin;
     let Some((beginning, end)) = kept.ends(limit) else {
         return quoted(&kept.beginning).join("\n");
     };
     let left_out = kept.chars - limit;
-    let mut lines = quoted(&beginning);
-    lines.push(format!(
-        "… {left_out} more characters, which the result of that call has, and at its end"
-    ));
-    lines.extend(quoted(&end));
-    lines.join("\n")
+    let hidden = value.filter(|value| !beginning.contains(value) && !end.contains(value));
+    let room = limit / 4;
+    let around = hidden.and_then(|value| kept.around(value, room));
+    let more = format!("… {left_out} more characters, which the result of that call has");
+    let (beginning, middle, end) = match (hidden, around) {
+        (Some(_), Some(around)) => {
+            let (beginning, end) = kept.ends(limit - room).unwrap_or((beginning, end));
+            let mut middle = vec![format!("{more}; around the value")];
+            middle.extend(quoted(&around));
+            middle.push("… and at its end".to_owned());
+            (beginning, middle, end)
+        }
+        (Some(_), None) => {
+            (beginning, vec![format!("{more}, the value among them, and at its end")], end)
+        }
+        (None, _) => (beginning, vec![format!("{more}, and at its end")], end),
+    };
+    let lines = quoted(&beginning).into_iter().chain(middle).chain(quoted(&end));
+    lines.collect::<Vec<_>>().join("\n")
 }

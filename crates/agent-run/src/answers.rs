@@ -75,7 +75,8 @@ pub(crate) fn read_answer(card: &Card, line: &str) -> Result<Reply, String> {
     if line.is_empty() {
         return Err(prompt(card));
     }
-    if let Some(place) = line.strip_prefix(BY_PLACE).filter(|_| is_ambiguous(card))
+    if let Some(place) = line.strip_prefix(BY_PLACE)
+        && (!card.free_text || is_ambiguous(card))
         && let Some(reply) = by_place(card, place)
     {
         return fitting(card, reply);
@@ -253,7 +254,8 @@ mod tests {
         assert_eq!(read_answer(&card, "S"), Ok(Reply::Skipped));
         // The label in full is no guess.
         assert_eq!(read_answer(&card, "b"), Ok(Reply::option("2")));
-        for wrong in ["", "0", "3", "01", "+1", "1 2", "yes", "y", "#1"] {
+        assert_eq!(read_answer(&card, "#2"), Ok(Reply::option("2")));
+        for wrong in ["", "0", "3", "01", "+1", "1 2", "yes", "y", "#3", "#1 #2", "#x"] {
             assert_eq!(read_answer(&card, wrong), Err(prompt(&card)), "{wrong:?}");
         }
         assert_eq!(prompt(&card), "type a number, or s to skip");

@@ -119,6 +119,7 @@ fn main() {
         preview:
             a_card_shows_the_earlier_result_that_gave_the_value_out
             what_is_quoted_is_bounded_and_of_the_same_server
+            what_stands_around_the_value_is_quoted_wherever_it_stands
             every_tool_that_gave_the_value_out_is_on_the_card
             an_id_that_an_error_gave_out_is_quoted_and_a_good_result_comes_before_it
             a_value_whose_result_is_forgotten_is_said_to_be;

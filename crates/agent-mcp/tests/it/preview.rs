@@ -88,6 +88,33 @@ pub(crate) async fn what_is_quoted_is_bounded_and_of_the_same_server() {
     assert!(!other.contains("is from"), "{other}");
 }
 
+pub(crate) async fn what_stands_around_the_value_is_quoted_wherever_it_stands() {
+    let bed = Bed::new();
+    let filler = |count: usize| "all is fine\n".repeat(count);
+    let long = |before: usize| {
+        Does::text(&format!(
+            "{}plan plan-000123 deletes everything\n{}",
+            filler(before),
+            filler(2_000)
+        ))
+    };
+    let script = Script::new(Speaks::Stateless)
+        .tool(listed("near"), [long(600)])
+        .tool(listed("far"), [long(5_000)])
+        .tool(listed("apply"), []);
+    let args = json!({"plan_id": "plan-000123"});
+    for (tool, said) in
+        [("near", "; around the value\n> "), ("far", ", the value among them, and at its end\n> ")]
+    {
+        let (bridge, _) = bed.one(&script).await;
+        call_as(&bridge, "c1", &format!("mcp__s__{tool}"), json!({})).await.unwrap();
+        let body = body(&bridge, "mcp__s__apply", args.clone()).await;
+        assert!(body.contains(said), "{body}");
+        assert_eq!(body.contains("\n> plan plan-000123 deletes everything\n"), tool == "near");
+        assert!(body.chars().count() < 6_000, "{}", body.chars().count());
+    }
+}
+
 pub(crate) async fn every_tool_that_gave_the_value_out_is_on_the_card() {
     let bed = Bed::new();
     let plan = json!({"plan_id": "plan-000123", "action": "delete everything"});
